@@ -1,0 +1,1 @@
+"""Pins a coding agent's run to the sandbox mode that it began with."""

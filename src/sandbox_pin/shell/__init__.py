@@ -1,0 +1,1 @@
+"""The half that touches the world: files, locks, processes, the host."""
