@@ -55,12 +55,20 @@ class SandboxPinError(Exception):
         # What was found may come from an agent's hand: no control character of it reaches a terminal.
         return shown(text)
 
-    def in_file(self, file: str, *, remedy: str | None = None) -> Self:
-        """The same error, naming the file: decoders see bytes, their caller knows whose."""
+    def located(
+        self, *, file: str | None = None, under: str | None = None, remedy: str | None = None
+    ) -> Self:
+        """The same error, told where: decoders see bytes, their caller knows whose.
+
+        Args:
+            file: the file that the bytes came from.
+            under: the field that they are the value of; it goes before the error's own field.
+            remedy: what to do, where the error has none yet.
+        """
         return type(self)(
             self.problem,
-            file=file,
-            field=self.field,
+            file=file or self.file,
+            field=".".join(part for part in (under, self.field) if part),
             expected=self.expected,
             remedy=self.remedy or remedy,
         )

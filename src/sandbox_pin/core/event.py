@@ -1,0 +1,232 @@
+"""The run log's entries: one JSON object a line, tagged by ``event`` (design: "The log").
+
+Each entry carries ``pin``, the pin that holds from it on; the last whole entry is the witness. So a log is
+read from its end, and any one entry is enough to know what the run is held to.
+"""
+
+from typing import Annotated, Final, TypeAlias
+
+import msgspec
+from msgspec import Meta, Struct
+
+from sandbox_pin.core.decision import Accept, Strengthen, Upgrade
+from sandbox_pin.core.explain import DecodingError, explained
+from sandbox_pin.core.modes import RunKind, SandboxMode
+from sandbox_pin.core.record import Disputed, SandboxPin, ShortText, Unpinned
+from sandbox_pin.core.request import SandboxRequest
+from sandbox_pin.core.strict_json import refuse_repeated_keys
+from sandbox_pin.errors import ConfigurationError, StateError
+
+RunName: TypeAlias = Annotated[str, Meta(min_length=1, max_length=255)]
+
+
+class Parent(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The run that a run was made from, and the pin in force of it at that moment."""
+
+    run: RunName
+    kind: RunKind
+    pin: SandboxPin
+
+
+class _Entry(Struct, frozen=True, forbid_unknown_fields=True, tag_field="event"):
+    """What the entries share.
+
+    Attributes:
+        at: when, in UTC, such as ``2026-01-01T00:00:00Z``.
+        run: the run's id.
+        kind: the run's kind; another one than the state's is damage.
+        pin: the pin that holds from this entry on.
+    """
+
+    at: ShortText
+    run: RunName
+    kind: RunKind
+    pin: SandboxPin
+
+
+class RunCreated(_Entry, frozen=True, kw_only=True, tag="run_created"):
+    """A run was made: the first entry of each log in a run folder."""
+
+    workspace: str
+    parent: Parent | None
+    request: SandboxRequest
+    operator: str
+
+
+class _PinChanged(_Entry, frozen=True):
+    """What the changes of a pin share.
+
+    Attributes:
+        before: the pin in force until this entry; ``None`` where there was none.
+        disputed: the run log's own record until this entry, where it named another backend than the state's.
+        request: what was asked for, and where each value came from.
+        operator: the login name of the user whose process decided it.
+    """
+
+    before: SandboxPin | None
+    disputed: SandboxPin | None
+    request: SandboxRequest
+    operator: str
+
+
+class PinUpgraded(_PinChanged, frozen=True, kw_only=True, tag="pin_upgraded"):
+    """A fact that the pin lacked, or the whole pin, was added."""
+
+
+class PinStrengthened(_PinChanged, frozen=True, kw_only=True, tag="pin_strengthened"):
+    """The pin rose."""
+
+
+class PinAccepted(_PinChanged, frozen=True, kw_only=True, tag="pin_accepted"):
+    """The operator accepted a weaker pin."""
+
+
+class RunRecovered(_Entry, frozen=True, kw_only=True, tag="run_recovered"):
+    """The operator started a damaged state or log anew.
+
+    Attributes:
+        kept: the names under which what was damaged is kept.
+        workspace: the run's workspace, where it is known.
+        operator: the login name of the user whose process did it.
+    """
+
+    kept: tuple[str, ...]
+    workspace: str | None
+    operator: str
+
+
+class LaunchStarted(_Entry, frozen=True, kw_only=True, tag="launch_started"):
+    """A launch is about to start; no argument of its command is ever logged.
+
+    Attributes:
+        asked: the mode that the launch runs under.
+        enforced: whether a backend really holds it.
+        backend: which one; ``None`` where none does.
+        why_not: why it runs unenforced; ``None`` where it is enforced.
+        program: the resolved path of the command's program.
+        workspace: the launch's working folder.
+        writable: the other folders that it may write.
+    """
+
+    asked: SandboxMode
+    enforced: bool
+    backend: str | None
+    why_not: str | None
+    program: str
+    workspace: str
+    writable: tuple[str, ...]
+
+
+class LaunchEnded(_Entry, frozen=True, kw_only=True, tag="launch_ended"):
+    """A launch ended.
+
+    Attributes:
+        ran: whether the command itself really ran; the backend's own failure is no command's.
+        exit_code: the command's exit status, where it had one.
+        signal: the name of the signal that ended it, where one did.
+    """
+
+    ran: bool
+    exit_code: int | None
+    signal: str | None
+
+
+Entry: TypeAlias = (
+    RunCreated | PinUpgraded | PinStrengthened | PinAccepted | RunRecovered | LaunchStarted | LaunchEnded
+)
+
+_DECODER: Final = msgspec.json.Decoder(Entry)
+_ENCODER: Final = msgspec.json.Encoder()
+_OBJECT: Final = msgspec.json.Decoder(dict[str, msgspec.Raw])
+_EXPECTED: Final = {"event": "an event that this version knows (a newer one needs a newer sandbox-pin)"}
+
+# Three characters end a line for some readers though not for JSON: no path may forge a second entry.
+_LINE_ENDS: Final = {end.encode(): rf"\u{ord(end):04x}".encode() for end in "\x85\u2028\u2029"}
+
+
+class Garbage(Struct, frozen=True, kw_only=True):
+    """A line that is no whole entry: torn by a crash, or never JSON. It is passed over, and told.
+
+    Attributes:
+        why: what is wrong with it.
+    """
+
+    why: str
+
+
+def decode_line(line: bytes) -> Entry | Garbage:
+    """Reads one line of a run log, without its line end.
+
+    Returns:
+        The entry, or ``Garbage`` where the line is no JSON object: torn, cut, overwritten.
+
+    Raises:
+        StateError: the line is a whole JSON object, but no entry that this version knows: that is damage, as
+            the pin that it should carry would be passed over.
+    """
+    try:
+        entry = _DECODER.decode(line)
+    except DecodingError as error:
+        try:
+            _ = _OBJECT.decode(line)
+        except DecodingError:
+            return Garbage(why=explained(error, {}).problem)
+        raise explained(error, _EXPECTED) from None
+    if _ENCODER.encode(entry) != line:
+        refuse_repeated_keys(line)
+    return entry
+
+
+def encode_line(entry: Entry) -> bytes:
+    """One line, without its line end, that every reader of lines takes for one.
+
+    Raises:
+        ConfigurationError: the entry would not read back equal, as a value in it is of a type or length that
+            no reader takes.
+    """
+    try:
+        line = _ENCODER.encode(entry)
+        for end, escape in _LINE_ENDS.items():
+            line = line.replace(end, escape)
+        if decode_line(line) == entry:
+            return line
+        problem = "it would read back as another value"
+    except (StateError, TypeError, OverflowError, *DecodingError) as error:
+        problem = str(error)
+    raise ConfigurationError(f"this entry can't be logged: {problem}")
+
+
+def change_entry(
+    decision: Accept | Strengthen | Upgrade, *, run: str, operator: str
+) -> PinUpgraded | PinStrengthened | PinAccepted:
+    """The log entry of a decision that changes the pin.
+
+    Args:
+        decision: what was decided.
+        run: the run's id.
+        operator: the login name of the user whose process decided it.
+    """
+    change = decision.entry
+    before = change.before
+    of = (
+        PinAccepted
+        if isinstance(decision, Accept)
+        else (PinStrengthened if isinstance(decision, Strengthen) else PinUpgraded)
+    )
+    match before:
+        case Unpinned():
+            state, disputed = None, None
+        case Disputed():
+            state, disputed = before.state, before.witness
+        case _:
+            state, disputed = before, None
+    return of(
+        at=change.at,
+        run=run,
+        kind=change.kind,
+        pin=change.pin,
+        before=state,
+        disputed=disputed,
+        request=change.request,
+        operator=operator,
+    )

@@ -1,0 +1,119 @@
+"""The second look at JSON: what msgspec lets through, and what it can't read though others write it.
+
+msgspec reads fast, but takes a repeated key (the last one wins, msgspec issue 648) and refuses ``NaN`` and
+lone surrogates, which the standard library's writer puts into fields that are not ours. Both need the
+standard library's exact decoder, on odd inputs only.
+"""
+
+from json import JSONDecoder
+from typing import NamedTuple
+
+from sandbox_pin.errors import StateError
+
+_OBJECT = "one JSON object in UTF-8"
+_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+
+
+class Member(NamedTuple):
+    """One key of a JSON object, and where its value stands: ``raw[start:end]``, in bytes.
+
+    A key that is not ASCII is not decoded further: none of ours is.
+    """
+
+    key: str
+    start: int
+    end: int
+
+
+def refuse_repeated_keys(raw: bytes) -> None:
+    """Looks for a key that an object of this JSON text, at any depth, has twice.
+
+    Which of the two a reader takes differs from reader to reader, so a repeated key can show one pin to
+    an audit and another to a launch.
+
+    Raises:
+        StateError: a key is repeated, or the standard library can't read what msgspec could.
+    """
+    try:
+        _ = JSONDecoder(object_pairs_hook=_unique, parse_int=_unread).decode(raw.decode())
+    except (ValueError, RecursionError) as error:
+        raise StateError(f"not JSON ({error})", expected=_OBJECT) from None
+
+
+def walk_members(raw: bytes) -> list[Member]:
+    """The members of the JSON object that ``raw`` is, in order, repeated keys included.
+
+    Values are checked and skipped, not kept; ``NaN`` and lone surrogates are allowed in them, as the
+    standard library's writer makes them.
+
+    Raises:
+        StateError: ``raw`` is not UTF-8, not JSON, not an object, or nested deeper than can be read.
+    """
+    if raw.startswith(_BYTE_ORDER_MARK):
+        raise StateError("a byte order mark stands first", expected=_OBJECT)
+    try:
+        _ = raw.decode()
+        # Latin-1 maps each byte to one character, so that positions in the text are positions in the bytes.
+        # JSON's own signs are ASCII, and no byte of a longer UTF-8 sequence looks like one.
+        return _walk(raw.decode("latin-1"))
+    except UnicodeDecodeError as error:
+        raise StateError(f"not UTF-8, at byte {error.start}", expected=_OBJECT) from None
+    except RecursionError:
+        raise StateError("nested too deeply to be read", expected=_OBJECT) from None
+    except ValueError as error:
+        raise StateError(f"not JSON ({error})", expected=_OBJECT) from None
+
+
+def _walk(text: str) -> list[Member]:
+    members: list[Member] = []
+    position = _skip(text, 0)
+    if position == len(text):
+        raise StateError("empty", expected=_OBJECT)
+    if text[position] != "{":
+        raise StateError("not a JSON object", expected=_OBJECT)
+    position = _skip(text, position + 1)
+    more = not text.startswith("}", position)
+    while more:
+        key: object
+        key, position = _SKIPPING.raw_decode(text, position)
+        if not isinstance(key, str):
+            raise ValueError(f"a key that is not a string ends at byte {position}")  # noqa: TRY004 - of JSON
+        start = _skip(text, _sign(text, ":", position))
+        end = _SKIPPING.raw_decode(text, start)[1]
+        members.append(Member(key, start, end))
+        position = _skip(text, end)
+        more = not text.startswith("}", position)
+        if more:
+            position = _skip(text, _sign(text, ",", position))
+    if _skip(text, position + 1) != len(text):
+        raise ValueError(f"more text after the object, at byte {position + 1}")
+    return members
+
+
+def _sign(text: str, sign: str, position: int) -> int:
+    position = _skip(text, position)
+    if not text.startswith(sign, position):
+        raise ValueError(f"no {sign!r} at byte {position}")
+    return position + 1
+
+
+def _skip(text: str, position: int) -> int:
+    """The position of the next character that is not JSON's white space (RFC 8259, section 2)."""
+    while text[position : position + 1] in {" ", "\t", "\n", "\r"}:
+        position += 1
+    return position
+
+
+def _unique(pairs: list[tuple[str, object]]) -> None:
+    seen: set[str] = set()
+    for key, _ in pairs:
+        if key in seen:
+            raise StateError("given twice", field=key, expected="each key once")
+        seen.add(key)
+
+
+def _unread(_: str) -> None:
+    """Numbers are skipped: a giant one costs no conversion, and raises none of its errors."""
+
+
+_SKIPPING = JSONDecoder(parse_int=_unread, parse_float=_unread)
