@@ -7,8 +7,13 @@ orchestrator's configuration file; readers for other agents' settings come besid
 from typing import TypeAlias
 
 from msgspec import Struct
+from msgspec.structs import replace
 
+from sandbox_pin.core.configuration import Configuration
 from sandbox_pin.core.modes import SandboxMode
+
+DEFAULT_MODE = SandboxMode.DISABLED
+"""What applies where neither a flag nor a file names a mode."""
 
 
 class _From(Struct, frozen=True, forbid_unknown_fields=True, tag_field="from"):
@@ -53,6 +58,26 @@ class SandboxRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     mode_from: Provenance = FromProgram()
     backend: str | None = None
     backend_from: Provenance = FromProgram()
+
+
+def make_request(configuration: Configuration | None, *, mode_flag: SandboxMode | None) -> SandboxRequest:
+    """What this command would run under: the flag before the file, the file before the default.
+
+    Args:
+        configuration: what the file named by ``--config`` says; ``None`` where none was named.
+        mode_flag: the mode given by ``--mode``; ``None`` where it was not given.
+    """
+    default = FromDefault(file=configuration.file if configuration else None)
+    request = SandboxRequest(mode=DEFAULT_MODE, mode_from=default, backend_from=default)
+    if configuration:
+        in_file = FromFile(path=configuration.file)
+        if configuration.mode is not None:
+            request = replace(request, mode=configuration.mode, mode_from=in_file)
+        if configuration.backend is not None:
+            request = replace(request, backend=configuration.backend, backend_from=in_file)
+    if mode_flag is not None:
+        request = replace(request, mode=mode_flag, mode_from=FromFlag(flag="--mode"))
+    return request
 
 
 def describe_provenance(provenance: Provenance) -> str:

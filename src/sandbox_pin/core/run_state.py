@@ -1,0 +1,127 @@
+"""Our own run states: what a run folder's ``state.json`` says besides the pin (design: "The state").
+
+Only our own fields are read; whatever else stands in the file is kept as it is.
+"""
+
+from enum import StrEnum
+from typing import Annotated, Final
+
+import msgspec
+from msgspec import Meta, Struct
+
+from sandbox_pin.core.event import RunName
+from sandbox_pin.core.explain import DecodingError, explained
+from sandbox_pin.core.modes import RunKind
+from sandbox_pin.core.record import SandboxPin, ShortText, Unpinned
+from sandbox_pin.core.state import PINNED_SINCE, read_pin, read_protocol, replace_pin
+from sandbox_pin.core.strict_json import walk_members
+from sandbox_pin.errors import StateError
+
+PROTOCOL: Final = PINNED_SINCE
+"""The protocol of the states that this version writes, and the newest that it reads."""
+
+
+class RunStatus(StrEnum):
+    """What a run waits for."""
+
+    READY = "ready"
+    RUNNING = "running"
+    BLOCKED = "blocked"
+
+
+class LaunchProcess(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The process of a launch, told from a later one with the same number.
+
+    Attributes:
+        pid: its number.
+        started: when it started, in clock ticks since the boot (field 22 of proc_pid_stat(5)).
+        boot: the boot's id.
+    """
+
+    pid: Annotated[int, Meta(gt=0)]
+    started: Annotated[int, Meta(ge=0)]
+    boot: str
+
+
+class RunState(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A run's own fields, the pin apart.
+
+    Attributes:
+        protocol: the version of the state's format; 12 and later have a pin.
+        run: the run's id.
+        kind: who owns the work; never changes.
+        status: what the run waits for; ``running`` with no live process means that the launch was lost.
+        workspace: the absolute path of the folder that its launches work in; ``None`` where that was lost.
+        created_at: when it was made.
+        parent: the id of the run that it was made from.
+        command: the last launch's command, for ``resume``.
+        launch: the last launch's process, while it may live.
+    """
+
+    protocol: int
+    run: RunName
+    kind: RunKind
+    status: RunStatus
+    workspace: str | None
+    created_at: ShortText
+    parent: RunName | None = None
+    command: tuple[str, ...] = ()
+    launch: LaunchProcess | None = None
+
+
+_DECODER: Final = msgspec.json.Decoder(RunState)
+_EXPECTED: Final = {
+    "kind": "local or remote",
+    "status": "ready, running or blocked",
+}
+
+
+def decode_run_state(raw: bytes, *, run: str) -> tuple[RunState, SandboxPin | Unpinned]:
+    """Reads a state file's own fields and its pin.
+
+    Args:
+        raw: the file's bytes.
+        run: the id that the folder's name says.
+
+    Raises:
+        StateError: it is damaged, of a newer protocol, or another run's.
+    """
+    protocol = read_protocol(raw)
+    if protocol > PROTOCOL:
+        raise StateError(
+            f"found {protocol}, of a newer sandbox-pin",
+            field="protocol",
+            expected=f"{PROTOCOL} or older",
+            remedy="It is whole: read it with the version that wrote it, or a later one.",
+        )
+    own: dict[str, bytes] = {}
+    for member in walk_members(raw):
+        if member.key in RunState.__struct_fields__:
+            if member.key in own:
+                raise StateError("given twice", field=member.key, expected="the key once")
+            own[member.key] = raw[member.start : member.end]
+    try:
+        state = _DECODER.decode(b"{%s}" % b",".join(b'"%s":%s' % (key.encode(), own[key]) for key in own))
+    except DecodingError as error:
+        raise explained(error, _EXPECTED) from None
+    if state.run != run:
+        raise StateError(f"found {state.run}", field="run", expected=f"{run}, as the folder is named")
+    return state, read_pin(raw)
+
+
+def encode_run_state(state: RunState, pin: SandboxPin) -> bytes:
+    """A new state file's bytes.
+
+    Raises:
+        ConfigurationError: the pin would not read back equal.
+    """
+    return replace_pin(msgspec.json.format(msgspec.json.encode(state)), pin)
+
+
+def encode_changes(state: RunState, changed: RunState) -> dict[str, bytes]:
+    """The fields in which ``changed`` differs from ``state``, as JSON text by name."""
+    return {
+        name: msgspec.json.encode(getattr(changed, name))
+        for name in RunState.__struct_fields__
+        if getattr(changed, name) != getattr(state, name)
+    }

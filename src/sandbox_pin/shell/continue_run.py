@@ -1,0 +1,183 @@
+"""``step``, ``resume`` and ``unblock``: take a run further, past its pin (design: "Order of a command")."""
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from sandbox_pin.core.decision import Decision, Refuse, Strengthen
+from sandbox_pin.core.gate import RefuseLaunch
+from sandbox_pin.core.record import Unpinned, describe_pin
+from sandbox_pin.core.request import SandboxRequest
+from sandbox_pin.core.rule import decide
+from sandbox_pin.core.run_state import PROTOCOL, RunStatus
+from sandbox_pin.errors import BusyError, StateError, UsageError
+from sandbox_pin.shell.apply import apply_decision
+from sandbox_pin.shell.asking import Asked, read_request
+from sandbox_pin.shell.guard import Tell
+from sandbox_pin.shell.logged_launch import launch
+from sandbox_pin.shell.outcome import CommandMissing, GateClosed, Launched, Outcome, Refused, Unblocked
+from sandbox_pin.shell.preparation import Prepared, prepare, tell_unenforced
+from sandbox_pin.shell.programs import NotFound, find_command
+from sandbox_pin.shell.reading import RunReading, read_run
+from sandbox_pin.shell.runs import LoadedRun, RunFolder, hold_run
+from sandbox_pin.shell.surroundings import now, operator_name, search_path
+
+
+def step(root: str, run: str, words: tuple[str, ...], *, asked: Asked, wait: float, tell: Tell) -> Outcome:
+    """Launches a command of a ready run.
+
+    Args:
+        root: the folder of all runs.
+        run: the run's id.
+        words: the command.
+        asked: the operator's options.
+        wait: how long to wait for another command on the run, in seconds.
+        tell: told what the operator must know before the launch.
+
+    Raises:
+        UsageError: no such run, or it is not ready; a folder is wrong.
+        StateError: state or log is damaged.
+        ConfigurationError: the configuration, or the placement of what decides.
+        BusyError: another command, or a launch that outlived its command, holds the run.
+        StorageError: a change could not be logged or saved.
+    """
+    with hold_run(root, run, wait=wait) as folder:
+        taken = _take_up(root, folder, RunStatus.READY, asked=asked, tell=tell)
+        return _launch_next(folder, taken, words, asked=asked, tell=tell)
+
+
+def resume(root: str, run: str, *, asked: Asked, wait: float, tell: Tell) -> Outcome:
+    """Launches a blocked run's last command again. Arguments and errors as ``step``."""
+    with hold_run(root, run, wait=wait) as folder:
+        taken = _take_up(root, folder, RunStatus.BLOCKED, asked=asked, tell=tell)
+        words = taken.reading.loaded.state.command
+        if not words:
+            raise UsageError(
+                "it has no last command to launch again",
+                file=folder.state_path,
+                field="command",
+                remedy=f"Make it ready with sandbox-pin unblock {run}, then step it with a command.",
+            )
+        return _launch_next(folder, taken, words, asked=asked, tell=tell)
+
+
+def unblock(root: str, run: str, *, asked: Asked, wait: float, tell: Tell) -> Outcome:
+    """Makes a blocked run ready, past its pin, and launches nothing. Arguments and errors as ``step``."""
+    with hold_run(root, run, wait=wait) as folder:
+        taken = _take_up(root, folder, RunStatus.BLOCKED, asked=asked, tell=tell)
+        decision = _decide(taken, asked)
+        if isinstance(decision, Refuse):
+            return Refused(run=run, decision=decision, consent=asked.consent)
+        loaded = _apply(folder, taken.reading, decision, tell)
+        ready = replace(loaded.state, status=RunStatus.READY, launch=None)
+        _ = folder.save(loaded, ready, decision.pin)
+    return Unblocked(run=run, decision=decision)
+
+
+class _Taken(Struct, frozen=True, kw_only=True):
+    """A run that this command has taken up: read, and its surroundings judged."""
+
+    reading: RunReading
+    request: SandboxRequest
+    prepared: Prepared
+
+
+def _take_up(root: str, folder: RunFolder, wanted: RunStatus, *, asked: Asked, tell: Tell) -> _Taken:
+    reading = read_run(folder)
+    state = reading.loaded.state
+    if reading.busy and state.launch is not None:
+        raise BusyError(
+            f"busy: its launch still lives as process {state.launch.pid}, though its command has ended",
+            file=folder.path,
+            remedy="Wait for that process to end, or end it.",
+        )
+    _tell_reading(folder, reading, tell)
+    requested = read_request(asked)
+    if state.workspace is None:
+        raise StateError(
+            "lost: the run was recovered without it",
+            file=folder.state_path,
+            field="workspace",
+            remedy="Begin a new run in that folder with sandbox-pin run.",
+        )
+    prepared = prepare(
+        requested,
+        asked,
+        root=root,
+        state=folder.state_path,
+        log=folder.log.shown_as,
+        workspace=state.workspace,
+        held=reading.in_force,
+        kind=state.kind,
+        tell=tell,
+    )
+    if reading.status is not wanted:
+        other = "resume or unblock" if reading.status is RunStatus.BLOCKED else "step"
+        raise UsageError(
+            f"the run is {reading.status}",
+            file=folder.path,
+            expected=f"one that is {wanted}",
+            remedy=f"A run that is {reading.status} is taken further with {other}.",
+        )
+    return _Taken(reading=reading, request=requested.request, prepared=prepared)
+
+
+def _launch_next(
+    folder: RunFolder, taken: _Taken, words: tuple[str, ...], *, asked: Asked, tell: Tell
+) -> Outcome:
+    profile = taken.prepared.profile
+    command = find_command(words, folder=profile.workspace, path=search_path())
+    if isinstance(command, NotFound):
+        return CommandMissing(run=folder.run, missing=command)
+    decision = _decide(taken, asked)
+    if isinstance(decision, Refuse):
+        return Refused(run=folder.run, decision=decision, consent=asked.consent)
+    gate = taken.prepared.pass_gate(decision.pin, taken.reading.loaded.state.kind)
+    loaded = _apply(folder, taken.reading, decision, tell)
+    if isinstance(gate, RefuseLaunch):
+        # What could not be launched is what resume launches later.
+        blocked = replace(loaded.state, status=RunStatus.BLOCKED, command=words, launch=None)
+        _ = folder.save(loaded, blocked, decision.pin)
+        return GateClosed(run=folder.run, decision=decision, gate=gate)
+    tell_unenforced(gate, tell)
+    end = launch(folder, loaded, decision.pin, gate=gate, command=command, profile=profile)
+    return Launched(run=folder.run, decision=decision, gate=gate, end=end)
+
+
+def _decide(taken: _Taken, asked: Asked) -> Decision:
+    """Decides; where the log could not be read, only a refusal or a stronger request goes on."""
+    reading = taken.reading
+    decision = decide(
+        reading.in_force,
+        taken.request,
+        kind=reading.loaded.state.kind,
+        accept_config_change=asked.consent.covers(taken.request),
+        at=now(),
+    )
+    if reading.log_failure is not None and not isinstance(decision, Refuse | Strengthen):
+        raise reading.log_failure
+    return decision
+
+
+def _apply(folder: RunFolder, reading: RunReading, decision: Decision, tell: Tell) -> LoadedRun:
+    loaded = reading.loaded
+    applied = apply_decision(
+        decision,
+        state=loaded.pin,
+        log=folder.log,
+        save=lambda pin: folder.save(loaded, replace(loaded.state, protocol=PROTOCOL), pin),
+        run=folder.run,
+        operator=operator_name(),
+    )
+    if applied is not None and applied.not_logged is not None:
+        tell(f"warning: the pin was raised, but that could not be logged: {applied.not_logged}")
+    return folder.load()
+
+
+def _tell_reading(folder: RunFolder, reading: RunReading, tell: Tell) -> None:
+    if reading.passed_over:
+        tell(f"warning: {reading.passed_over} torn line(s) at the end of {folder.log.shown_as} passed over")
+    if reading.differs and not isinstance(reading.loaded.pin, Unpinned) and reading.witness is not None:
+        tell(
+            f"warning: the state says {describe_pin(reading.loaded.pin)}, the run log "
+            f"{describe_pin(reading.witness)}; the run is held to the stronger"
+        )

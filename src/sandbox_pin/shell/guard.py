@@ -1,0 +1,103 @@
+"""Nothing that decides about the sandbox may lie where a launch can write (design: "Placement")."""
+
+from collections.abc import Callable
+from typing import Final
+
+from msgspec import Struct
+
+from sandbox_pin.core.modes import RunKind, Strength, mode_strength
+from sandbox_pin.core.placement import (
+    ItemRole,
+    LaunchTree,
+    Violation,
+    describe_violation,
+    judge_placement,
+)
+from sandbox_pin.core.record import Disputed, SandboxPin, Unpinned
+from sandbox_pin.core.request import SandboxRequest
+from sandbox_pin.errors import PlacementError
+from sandbox_pin.shell.config import ConfigurationFile
+from sandbox_pin.shell.path_walk import PathReader
+from sandbox_pin.shell.placement import gather_item, gather_tree, interpreter_and_package
+
+Tell = Callable[[str], None]
+"""Tells the operator one thing that matters, at once, on standard error."""
+
+_OF_THE_PROGRAM: Final = {ItemRole.INTERPRETER, ItemRole.PACKAGE, ItemRole.SANDBOX_PROGRAM}
+
+
+class Guarded(Struct, frozen=True, kw_only=True):
+    """What a command judges before it writes anything.
+
+    Attributes:
+        configuration: the configuration that was read; ``None`` where none was named.
+        state: the state's path.
+        log: the run log's path.
+        sandbox_program: the path of bwrap, where there is one.
+        trees: the paths of the folders that a launch may write, the workspace first.
+    """
+
+    configuration: ConfigurationFile | None
+    state: str
+    log: str
+    sandbox_program: str | None
+    trees: tuple[str, ...]
+
+
+def judge(guarded: Guarded) -> tuple[list[LaunchTree], tuple[Violation, ...]]:
+    """The launch trees as the file system has them, and all that a launch could change of what decides.
+
+    Raises:
+        UsageError: a tree is no folder.
+        PlacementError: the configuration is not the file any more that was read.
+        StorageError: what the rule needs to know can't be read.
+    """
+    reader = PathReader()
+    items = list(interpreter_and_package(reader=reader))
+    if guarded.configuration is not None:
+        read = guarded.configuration
+        identity = (read.device, read.inode)
+        path = read.configuration.file
+        items.append(gather_item(ItemRole.CONFIGURATION, path, identity=identity, reader=reader))
+    items.append(gather_item(ItemRole.STATE, guarded.state, reader=reader))
+    items.append(gather_item(ItemRole.RUN_LOG, guarded.log, reader=reader))
+    if guarded.sandbox_program is not None:
+        items.append(gather_item(ItemRole.SANDBOX_PROGRAM, guarded.sandbox_program, reader=reader))
+    trees = [gather_tree(path, reader=reader) for path in guarded.trees]
+    return trees, judge_placement(items, trees)
+
+
+def enforce_placement(
+    guarded: Guarded,
+    *,
+    held: SandboxPin | Disputed | Unpinned,
+    request: SandboxRequest,
+    kind: RunKind,
+    tell: Tell,
+) -> list[LaunchTree]:
+    """Refuses a command whose launch could change what decides about its sandbox.
+
+    Where the pin in force and the request both give logical isolation only, interpreter, package and sandbox
+    program are only warned of: such a launch could rewrite them wherever they lie.
+
+    Returns:
+        The launch trees, links resolved: these very folders are what the launch must be given.
+
+    Raises:
+        PlacementError: it could; every way is told at once.
+        UsageError: a tree is no folder.
+        StorageError: what the rule needs to know can't be read.
+    """
+    trees, violations = judge(guarded)
+    modes = {request.mode}
+    if isinstance(held, Disputed):
+        modes.add(held.witness.mode)
+    elif not isinstance(held, Unpinned):
+        modes.add(held.mode)
+    lenient = all(mode_strength(mode, kind) is Strength.LOGICAL for mode in modes)
+    grave = [found for found in violations if not (lenient and found.role in _OF_THE_PROGRAM)]
+    if grave:
+        raise PlacementError(" Also: ".join(describe_violation(found) for found in grave))
+    for found in violations:
+        tell(f"warning: {describe_violation(found)}")
+    return trees

@@ -1,0 +1,215 @@
+"""The only place that starts an agent's process. It takes a gate decision, never a mode (design: "The gate").
+
+The launch is held until the run's state knows its process. While it runs, what this process is told by
+SIGINT, SIGTERM or SIGHUP goes to the command; they are taken one by one with sigwaitinfo(2), so that none is
+lost between a look and a wait.
+"""
+
+import contextlib
+import os
+import signal
+from collections.abc import Generator
+from io import FileIO
+from signal import Signals
+from typing import Final, assert_never
+
+from msgspec import Struct
+
+from sandbox_pin.core.gate import Enforce, RunUnenforced
+from sandbox_pin.core.run_state import LaunchProcess
+from sandbox_pin.errors import StorageError
+from sandbox_pin.shell.bubblewrap import Profile, open_memory, read_report, sandbox_arguments
+from sandbox_pin.shell.processes import identify
+from sandbox_pin.shell.programs import Command
+from sandbox_pin.shell.spawn import Child, spawn
+
+MARKER: Final = "SANDBOX_PIN_LAUNCH"
+"""The variable that tells a launch that it is one; its value is the run's id. It is no boundary."""
+
+_OURS: Final = "SANDBOX_PIN_"
+_FORWARDED: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+_LOOK_AGAIN: Final = 1.0
+_FROM_TERMINAL: Final = 0x80
+"""SI_KERNEL in sigaction(2): the terminal sent it, to each process of its foreground group."""
+
+
+class LaunchEnd(Struct, frozen=True, kw_only=True):
+    """How a launch ended.
+
+    Attributes:
+        ran: whether the command itself really ran.
+        exit_code: its exit status, where it had one.
+        signal: the signal that ended it, where one did.
+        interrupted: whether this command was told to stop meanwhile.
+        failure: why it did not run; ``None`` where it did.
+    """
+
+    ran: bool
+    exit_code: int | None = None
+    signal: Signals | None = None
+    interrupted: bool = False
+    failure: str | None = None
+
+    @property
+    def succeeded(self) -> bool:
+        """Whether the run may go on with another step."""
+        return self.ran and self.exit_code == 0 and not self.interrupted
+
+
+def inside_a_launch() -> bool:
+    """Whether this process was started by a launch, as the marker says (an agent can take it away)."""
+    return MARKER in os.environ
+
+
+def wants_new_session() -> bool:
+    """Whether a launch must be kept from the terminal's input queue (TIOCSTI, ioctl_tty(2)).
+
+    A terminal is needed for an agent that a person talks to; it is safe to hand on where the kernel refuses
+    that request to all.
+    """
+    if not os.isatty(0):
+        return True
+    try:
+        with open("/proc/sys/dev/tty/legacy_tiocsti", "rb") as file:
+            return file.read().strip() != b"0"
+    except OSError:
+        return True
+
+
+class HeldLaunch:
+    """A launch whose process is there, but has not become its program yet.
+
+    Attributes:
+        process: which process it is, for the run's state.
+    """
+
+    def __init__(
+        self, child: Child, process: LaunchProcess, *, status: FileIO | None, shares_terminal: bool
+    ) -> None:
+        self.process = process
+        self._child = child
+        self._status = status
+        self._shares_terminal = shares_terminal
+
+    def abandon(self) -> None:
+        """Ends it; the command never runs."""
+        self._child.abandon()
+        self._close()
+
+    def run(self) -> LaunchEnd:
+        """Lets the command run, and waits for its end."""
+        failed = self._child.release()
+        ended, interrupted = self._wait()
+        report = read_report(self._status) if self._status is not None else None
+        self._close()
+        if failed is not None:
+            return LaunchEnd(ran=False, interrupted=interrupted, failure=failed.strerror)
+        if report is None:
+            return _end(ended, interrupted=interrupted)
+        if report.exit_code is not None:
+            return LaunchEnd(ran=True, exit_code=report.exit_code, interrupted=interrupted)
+        if ended < 0 and report.child_pid is not None:
+            return _end(ended, interrupted=interrupted)
+        failure = f"the sandbox failed before the command ran (bwrap ended with {ended})"
+        return LaunchEnd(ran=False, interrupted=interrupted, failure=failure)
+
+    def _wait(self) -> tuple[int, bool]:
+        interrupted = False
+        while True:
+            # With a time, as another thread of a program that calls this may be given the end's signal.
+            got = signal.sigtimedwait((*_FORWARDED, signal.SIGCHLD), _LOOK_AGAIN)
+            ended = self._child.poll()
+            if ended is not None:
+                return ended, interrupted or (got is not None and got.si_signo in _FORWARDED)
+            if got is None or got.si_signo == signal.SIGCHLD:
+                continue
+            interrupted = True
+            # What the terminal sent to a launch in this very session, it has already.
+            if not (self._shares_terminal and got.si_code == _FROM_TERMINAL):
+                for pid in self._commands():
+                    with contextlib.suppress(ProcessLookupError):
+                        os.kill(pid, got.si_signo)
+
+    def _commands(self) -> list[int]:
+        """The command's process: under bwrap, what the first process inside started."""
+        first = read_report(self._status).child_pid if self._status is not None else None
+        if first is None:
+            return [self._child.pid]
+        try:
+            with open(f"/proc/{first}/task/{first}/children", "rb") as file:
+                return [int(pid) for pid in file.read().split()] or [self._child.pid]
+        except OSError:
+            return [self._child.pid]
+
+    def _close(self) -> None:
+        if self._status is not None:
+            self._status.close()
+
+
+@contextlib.contextmanager
+def signals_for_launch() -> Generator[set[Signals]]:
+    """Keeps back what this process is told, for the launch; yields the mask that the launch starts with.
+
+    A signal that this process ignores (nohup(1), a background job) stays ignored.
+    """
+    _ = signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    heard = {number for number in _FORWARDED if signal.getsignal(number) is not signal.SIG_IGN}
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {*heard, signal.SIGCHLD})
+    mask = {number for number in before if isinstance(number, Signals)}
+    try:
+        yield mask
+    finally:
+        _ = signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+
+
+def hold_launch(
+    gate: Enforce | RunUnenforced, command: Command, profile: Profile, *, run: str, mask: set[Signals]
+) -> HeldLaunch:
+    """Starts the process of a launch, and holds it.
+
+    Args:
+        gate: what the gate said.
+        command: what is launched.
+        profile: where it works, and what it may write.
+        run: the run's id, for the marker.
+        mask: the signals that it starts with blocked, from ``signals_for_launch``.
+
+    Raises:
+        StorageError: the system can't make another process.
+    """
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(_OURS)}
+    environment[MARKER] = run
+    status = None
+    arguments = command.arguments
+    match gate:
+        case Enforce(program=program):
+            status = open_memory("status")
+            arguments = [*sandbox_arguments(program, profile, status=status.fileno()), *arguments]
+        case RunUnenforced():
+            pass
+        case _:
+            assert_never(gate)
+    try:
+        child = spawn(
+            arguments,
+            environment=environment,
+            folder=profile.workspace,
+            kept=None if status is None else status.fileno(),
+            dies_with_parent=status is None,
+            mask=mask,
+        )
+    except OSError as error:
+        raise StorageError(f"no process could be started: {error.strerror}") from None
+    process = identify(child.pid)
+    if process is None:
+        child.abandon()
+        raise StorageError("the new process can't be seen in /proc", expected="a /proc that is mounted")
+    # Without a sandbox the command stays in this session; in one, only where it gets none of its own.
+    shares = status is None or not profile.new_session
+    return HeldLaunch(child, process, status=status, shares_terminal=shares)
+
+
+def _end(ended: int, *, interrupted: bool) -> LaunchEnd:
+    if ended < 0:
+        return LaunchEnd(ran=True, signal=Signals(-ended), interrupted=interrupted)
+    return LaunchEnd(ran=True, exit_code=ended, interrupted=interrupted)

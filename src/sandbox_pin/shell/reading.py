@@ -1,0 +1,128 @@
+"""What a run's state and log say together, before anything is decided (design: "The pin in force")."""
+
+import time
+from typing import Final
+
+from msgspec import Struct
+
+from sandbox_pin.core.event import Entry
+from sandbox_pin.core.record import Disputed, SandboxPin, Unpinned
+from sandbox_pin.core.rule import pin_in_force
+from sandbox_pin.core.run_state import PROTOCOL, RunStatus
+from sandbox_pin.errors import StateError, StorageError
+from sandbox_pin.shell.processes import is_alive
+from sandbox_pin.shell.run_log import LogTail
+from sandbox_pin.shell.runs import LoadedRun, RunFolder
+
+_BETWEEN_TWO_WRITES: Final = 0.05
+
+
+class RunReading(Struct, frozen=True, kw_only=True):
+    """A run as its two witnesses tell it.
+
+    Attributes:
+        loaded: the state.
+        entry: the log's last whole entry; ``None`` only where a state from before pins has no log, or the log
+            could not be read.
+        passed_over: how many torn or garbage lines stand behind that entry.
+        log_failure: why the log could not be read at all; ``None`` where it could.
+        in_force: the pin that a request is held against.
+    """
+
+    loaded: LoadedRun
+    entry: Entry | None
+    passed_over: int
+    log_failure: StorageError | None
+    in_force: SandboxPin | Disputed | Unpinned
+
+    @property
+    def witness(self) -> SandboxPin | None:
+        """The pin that the log's last whole entry carries."""
+        return None if self.entry is None else self.entry.pin
+
+    @property
+    def differs(self) -> bool:
+        """Whether the state does not hold the pin in force."""
+        return self.in_force != self.loaded.pin
+
+    @property
+    def busy(self) -> bool:
+        """Whether the last launch's process still lives, though its command may be gone."""
+        launch = self.loaded.state.launch
+        return launch is not None and is_alive(launch)
+
+    @property
+    def status(self) -> RunStatus:
+        """The run's status; a launch that was lost with its controller has failed."""
+        status = self.loaded.state.status
+        return RunStatus.BLOCKED if status is RunStatus.RUNNING and not self.busy else status
+
+
+def read_run(folder: RunFolder) -> RunReading:
+    """Reads state and log, and joins them.
+
+    Args:
+        folder: the run's folder.
+
+    Raises:
+        StateError: either is damaged, or the log is missing or empty though it can't be, or they speak of
+            different runs or kinds. Nothing is written.
+        StorageError: the state could not be read. A log that could not is told in the reading: a stronger
+            request must still be able to raise the pin.
+    """
+    try:
+        return _read(folder)
+    except StateError as error:
+        remedy = f"Nothing was changed. sandbox-pin recover {folder.run} keeps it aside and starts anew."
+        raise error.located(remedy=remedy) from None
+
+
+def _read(folder: RunFolder) -> RunReading:
+    loaded = folder.load()
+    failure: StorageError | None = None
+    tail: LogTail | None = None
+    try:
+        tail = folder.log.tail()
+    except FileNotFoundError:
+        if loaded.state.protocol >= PROTOCOL:
+            raise _damaged(folder, "missing", "the run's log, which begins with its creation") from None
+    except StorageError as error:
+        failure = error
+    entry = None if tail is None else tail.entry
+    if tail is not None and entry is None:
+        problem = "no whole entry in it" if tail.passed_over else "empty"
+        raise _damaged(folder, problem, "the run's log, which begins with its creation")
+    if entry is not None and entry.kind is not loaded.state.kind:
+        found = f"its last entry is of a {entry.kind} run"
+        raise _damaged(folder, found, f"entries of a {loaded.state.kind} run, as the state says")
+    if entry is not None and entry.run != folder.run:
+        raise _damaged(folder, f"its last entry is of the run {entry.run}", f"entries of {folder.run}")
+    in_force = pin_in_force(loaded.pin, None if entry is None else entry.pin, kind=loaded.state.kind)
+    return RunReading(
+        loaded=loaded,
+        entry=entry,
+        passed_over=0 if tail is None else tail.passed_over,
+        log_failure=failure,
+        in_force=in_force,
+    )
+
+
+def read_run_unlocked(folder: RunFolder) -> RunReading:
+    """As ``read_run``, for a command that only tells, and so takes no lock.
+
+    What seems to differ, or to be damaged, is looked at again: another command may have been between its
+    two writes.
+    """
+    try:
+        reading = read_run(folder)
+    except StateError:
+        time.sleep(_BETWEEN_TWO_WRITES)
+        return read_run(folder)
+    if reading.differs:
+        time.sleep(_BETWEEN_TWO_WRITES)
+        return read_run(folder)
+    return reading
+
+
+def _damaged(folder: RunFolder, problem: str, expected: str) -> StateError:
+    return StateError(problem, file=folder.log.shown_as, expected=expected)

@@ -1,0 +1,146 @@
+"""The run log on disk: appended with one write and one flush, read from its end (design: "The log")."""
+
+import os
+from collections.abc import Iterator
+from io import BufferedReader, FileIO
+from typing import Final
+
+from msgspec import Struct
+
+from sandbox_pin.core.event import Entry, Garbage, decode_line, encode_line
+from sandbox_pin.errors import StateError, StorageError
+from sandbox_pin.shell.durable import flush_folder, open_regular, read_from, write_all
+
+LINE_LIMIT: Final = 1024 * 1024
+"""The longest line that can be an entry, in bytes; a longer one is garbage."""
+
+_BLOCK: Final = 64 * 1024
+_LOOK_BACK: Final = 64 * 1024 * 1024
+
+
+class LogTail(Struct, frozen=True, kw_only=True):
+    """The end of a run log.
+
+    Attributes:
+        entry: the last whole entry, the witness's; ``None`` where there is none.
+        passed_over: how many torn or garbage lines stand behind it.
+    """
+
+    entry: Entry | None
+    passed_over: int
+
+
+class FileRunLog:
+    """A run log: one file in a folder that the caller has open, and has locked for appending."""
+
+    def __init__(self, folder: int, name: str, *, shown_as: str) -> None:
+        self._folder = folder
+        self._name = name
+        self.shown_as = shown_as
+
+    def append(self, entry: Entry) -> None:
+        """Adds an entry, flushed before this returns; a log that is not there yet is made.
+
+        A log that ends in a torn line gets a line end first, so that the new entry stands alone.
+
+        Raises:
+            StorageError: it could not be written whole and flushed; what is there of it is a torn line.
+            ConfigurationError: the entry would not read back equal.
+        """
+        line = encode_line(entry) + b"\n"
+        with self._opened(os.O_RDWR | os.O_APPEND | os.O_CREAT) as file:
+            descriptor = file.fileno()
+            try:
+                size = os.fstat(descriptor).st_size
+                torn = size > 0 and os.pread(descriptor, 1, size - 1) != b"\n"
+                write_all(descriptor, b"\n" + line if torn else line)
+                os.fsync(descriptor)
+            except OSError as error:
+                raise StorageError(f"could not be written: {error.strerror}", file=self.shown_as) from None
+            if size == 0:
+                flush_folder(self._folder, shown_as=self.shown_as)
+
+    def last_entry(self) -> Entry | None:
+        """The last whole entry; ``None`` where there is no log, or nothing whole in it.
+
+        Raises:
+            StateError: the last whole line is damaged.
+            StorageError: the log could not be read.
+        """
+        try:
+            return self.tail().entry
+        except FileNotFoundError:
+            return None
+
+    def tail(self) -> LogTail:
+        """The last whole entry, and what was passed over to find it; costs the same however long the log is.
+
+        Raises:
+            FileNotFoundError: there is no log.
+            StateError: the last whole line is damaged, or none of the last 64 MiB is whole.
+            StorageError: the log could not be read, or is no regular file.
+        """
+        with self._opened(os.O_RDONLY) as file:
+            size = os.fstat(file.fileno()).st_size
+            length = _BLOCK
+            while True:
+                start = max(0, size - length)
+                cut, *lines = self._read(file, start, size).split(b"\n")
+                tail = self._last_whole(lines if start else [cut, *lines])
+                if tail.entry is not None or start == 0:
+                    return tail
+                if length >= _LOOK_BACK:
+                    raise StateError("its last 64 MiB have no whole entry", file=self.shown_as)
+                length *= 8
+
+    def entries(self) -> Iterator[Entry | Garbage]:
+        """Every line, from the first; torn and garbage lines too.
+
+        Raises:
+            FileNotFoundError: there is no log.
+            StateError: a whole line is damaged.
+            StorageError: the log could not be read, or is no regular file.
+        """
+        with BufferedReader(self._opened(os.O_RDONLY)) as file:
+            try:
+                while line := file.readline(LINE_LIMIT):
+                    piece = line
+                    while len(piece) == LINE_LIMIT and not piece.endswith(b"\n"):
+                        piece = file.readline(LINE_LIMIT)
+                    if piece is not line:
+                        yield Garbage(why="longer than any entry")
+                    elif line.strip():
+                        yield self._decoded(line.rstrip(b"\n"))
+            except OSError as error:
+                raise StorageError(f"could not be read: {error.strerror}", file=self.shown_as) from None
+
+    def _last_whole(self, lines: list[bytes]) -> LogTail:
+        passed_over = 0
+        for line in reversed(lines):
+            if not line.strip():
+                continue
+            found = self._decoded(line)
+            if not isinstance(found, Garbage):
+                return LogTail(entry=found, passed_over=passed_over)
+            passed_over += 1
+        return LogTail(entry=None, passed_over=passed_over)
+
+    def _decoded(self, line: bytes) -> Entry | Garbage:
+        try:
+            return decode_line(line)
+        except StateError as error:
+            raise error.located(file=self.shown_as) from None
+
+    def _read(self, file: FileIO, start: int, end: int) -> bytes:
+        try:
+            return read_from(file.fileno(), start, most=end - start)
+        except OSError as error:
+            raise StorageError(f"could not be read: {error.strerror}", file=self.shown_as) from None
+
+    def _opened(self, flags: int) -> FileIO:
+        try:
+            return open_regular(self._folder, self._name, flags, shown_as=self.shown_as)
+        except StateError as error:
+            # A log that is no file is one that can't be written: a stronger request must still be able to
+            # raise the pin, so that this is a failure of storage, not damage.
+            raise StorageError(error.problem, file=error.file, expected=error.expected) from None

@@ -1,0 +1,298 @@
+"""Run folders: ``<root>/<run id>/state.json`` and ``run.jsonl`` (design: "The state", "The log").
+
+A folder is 0700 and its files 0600, as a state holds commands, and commands hold secrets. One command at a
+time has it, by a lock on the folder's own descriptor; everything in it is opened through that descriptor, so
+that a folder put in its place meanwhile is never mixed with it.
+"""
+
+import contextlib
+import os
+import re
+from collections.abc import Generator, Sequence
+from typing import Final
+
+from msgspec import Struct
+
+from sandbox_pin.core.event import Entry
+from sandbox_pin.core.record import SandboxPin, Unpinned, encode_pin
+from sandbox_pin.core.run_state import RunState, decode_run_state, encode_changes, encode_run_state
+from sandbox_pin.core.state import PIN_FIELD, replace_members
+from sandbox_pin.errors import StateError, StorageError, UsageError
+from sandbox_pin.shell.durable import flush_folder, open_folder, read_regular, replace_file
+from sandbox_pin.shell.locks import hold
+from sandbox_pin.shell.run_log import FileRunLog
+
+STATE_NAME: Final = "state.json"
+LOG_NAME: Final = "run.jsonl"
+RUNS_VARIABLE: Final = "SANDBOX_PIN_RUNS"
+
+_RUN_ID: Final = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
+
+
+def runs_root(option: str | None) -> str:
+    """The folder of all runs, absolute: ``--runs``, else ``SANDBOX_PIN_RUNS``, else the user's state folder.
+
+    Raises:
+        UsageError: the option is empty, or the variable holds a path that is not absolute (it would mean
+            another folder in each place).
+    """
+    if option is not None:
+        if not option:
+            raise UsageError("empty", field="--runs", expected="a folder")
+        return os.path.abspath(option)
+    variable = os.environ.get(RUNS_VARIABLE, "")
+    if variable and not os.path.isabs(variable):
+        raise UsageError(f"found {variable}", field=RUNS_VARIABLE, expected="an absolute path")
+    if variable:
+        return os.path.normpath(variable)
+    from platformdirs import user_state_path  # noqa: PLC0415 - 3 ms that most commands need not spend
+
+    return str(user_state_path("sandbox-pin") / "runs")
+
+
+def check_run_id(run: str) -> str:
+    """The id, checked before any file is touched: it becomes a folder's name.
+
+    Raises:
+        UsageError: it is not 1 to 64 of ``a-z 0-9 . _ -``, beginning with a letter or digit.
+    """
+    if _RUN_ID.fullmatch(run) is None:
+        raise UsageError(
+            f"found {run[:80]!r}" if run else "empty",
+            field="run id",
+            expected="1 to 64 of a-z 0-9 . _ -, beginning with a letter or digit",
+        )
+    return run
+
+
+def make_run_id(at: str) -> str:
+    """A new id, which sorts by the time that it is made up at."""
+    return f"{re.sub('[^0-9]', '', at)}-{os.urandom(3).hex()}"
+
+
+def state_path(root: str, run: str) -> str:
+    """Where a run's state is, or would be."""
+    return os.path.join(root, check_run_id(run), STATE_NAME)
+
+
+def log_path(root: str, run: str) -> str:
+    """Where a run's log is, or would be."""
+    return os.path.join(root, check_run_id(run), LOG_NAME)
+
+
+class LoadedRun(Struct, frozen=True, kw_only=True):
+    """A run's state as it stands on disk.
+
+    Attributes:
+        raw: the file's bytes.
+        state: our own fields of it.
+        pin: the pin in it; ``Unpinned`` only in a state of a protocol from before pins.
+    """
+
+    raw: bytes
+    state: RunState
+    pin: SandboxPin | Unpinned
+
+
+class RunFolder:
+    """One run's folder, open.
+
+    Attributes:
+        run: the run's id.
+        path: the folder's path.
+        state_path: the state's path.
+        descriptor: the folder's descriptor.
+        log: the run log in it.
+    """
+
+    def __init__(self, root: str, run: str, descriptor: int) -> None:
+        self.run = run
+        self.path = os.path.join(root, run)
+        self.state_path = state_path(root, run)
+        self.descriptor = descriptor
+        self.log = FileRunLog(descriptor, LOG_NAME, shown_as=log_path(root, run))
+
+    def load(self) -> LoadedRun:
+        """Reads the state.
+
+        Raises:
+            StateError: it is missing or damaged; nothing is repaired by a failed read.
+            StorageError: it could not be read.
+        """
+        try:
+            raw = read_regular(self.descriptor, STATE_NAME, shown_as=self.state_path)
+            state, pin = decode_run_state(raw, run=self.run)
+        except FileNotFoundError:
+            raise StateError("missing", file=self.state_path, expected="the run's state") from None
+        except StateError as error:
+            raise error.located(file=self.state_path) from None
+        return LoadedRun(raw=raw, state=state, pin=pin)
+
+    def save(self, loaded: LoadedRun, state: RunState, pin: SandboxPin) -> LoadedRun:
+        """Puts a new state in place, whole, keeping what is not ours in it.
+
+        Raises:
+            StorageError: nothing changed.
+            UncertainStorageError: it is in place, but might not survive a power cut.
+        """
+        changes = encode_changes(loaded.state, state)
+        if pin != loaded.pin:
+            changes[PIN_FIELD] = encode_pin(pin)
+        raw = replace_members(loaded.raw, changes)
+        replace_file(self.descriptor, STATE_NAME, raw, shown_as=self.state_path)
+        return LoadedRun(raw=raw, state=state, pin=pin)
+
+
+@contextlib.contextmanager
+def open_run(root: str, run: str) -> Generator[RunFolder]:
+    """Opens a run's folder, to read it without its lock.
+
+    Raises:
+        UsageError: the id is none, or there is no such run.
+        StateError: what is there is no folder.
+        StorageError: the system could not open it.
+    """
+    path = os.path.join(root, check_run_id(run))
+    try:
+        descriptor = open_folder(path)
+    except FileNotFoundError:
+        raise UsageError(
+            "no such run",
+            file=path,
+            remedy="sandbox-pin list shows what is there; --runs DIR looks elsewhere.",
+        ) from None
+    try:
+        yield RunFolder(root, run, descriptor)
+    finally:
+        os.close(descriptor)
+
+
+@contextlib.contextmanager
+def hold_run(root: str, run: str, *, wait: float) -> Generator[RunFolder]:
+    """Opens a run's folder and holds it for one command.
+
+    Args:
+        root: the folder of all runs.
+        run: the run's id.
+        wait: how long to wait for another command, in seconds.
+
+    Raises:
+        BusyError: another command held it all that time.
+        UsageError: as ``open_run``, or the folder was replaced while this command waited.
+        StateError: as ``open_run``.
+        StorageError: as ``open_run``, or the folder could not be locked.
+    """
+    with open_run(root, run) as folder, hold(folder.descriptor, wait=wait, shown_as=folder.path):
+        try:
+            replaced = not os.path.samestat(os.stat(folder.path), os.fstat(folder.descriptor))
+        except OSError:
+            replaced = True
+        if replaced:
+            raise UsageError("replaced or removed while this command waited", file=folder.path)
+        yield folder
+
+
+@contextlib.contextmanager
+def create_run(root: str, state: RunState, pin: SandboxPin, entries: Sequence[Entry]) -> Generator[RunFolder]:
+    """Makes a run, whole, and holds it for the command that made it.
+
+    The folder is built aside and renamed into place: at any crash there is the whole run or none.
+
+    Args:
+        root: the folder of all runs.
+        state: the new state's own fields.
+        pin: its pin; a run without one can't be made.
+        entries: the log's first entries, the creation's first.
+
+    Raises:
+        UsageError: the id is none, or there is something of that name already.
+        StorageError: it could not be made; nothing is left behind.
+        UncertainStorageError: it is made, but might not survive a power cut.
+    """
+    path = os.path.join(root, check_run_id(state.run))
+    aside = os.path.join(root, f".new-{state.run}-{os.urandom(4).hex()}")
+    try:
+        os.mkdir(aside, mode=0o700)
+    except OSError as error:
+        raise StorageError(f"could not be made: {error.strerror}", file=path) from None
+    descriptor = open_folder(aside)
+    try:
+        with hold(descriptor, wait=0, shown_as=path):
+            folder = RunFolder(root, state.run, descriptor)
+            try:
+                raw = encode_run_state(state, pin)
+                replace_file(descriptor, STATE_NAME, raw, shown_as=folder.state_path)
+                for entry in entries:
+                    folder.log.append(entry)
+                _place(aside, path)
+            except BaseException:
+                for name in (STATE_NAME, LOG_NAME):
+                    with contextlib.suppress(OSError):
+                        os.unlink(name, dir_fd=descriptor)
+                with contextlib.suppress(OSError):
+                    os.rmdir(aside)
+                raise
+            _flush(root)
+            yield folder
+    finally:
+        os.close(descriptor)
+
+
+@contextlib.contextmanager
+def root_made(root: str) -> Generator[None]:
+    """Makes the folder of all runs, so that a trial launch can hide it; takes back what stayed empty.
+
+    Raises:
+        StorageError: it could not be made.
+    """
+    made: list[str] = []
+    folder = root
+    while not os.path.lexists(folder):
+        made.append(folder)
+        folder = os.path.dirname(folder)
+    try:
+        os.makedirs(root, mode=0o700, exist_ok=True)
+    except OSError as error:
+        raise StorageError(f"could not be made: {error.strerror}", file=root) from None
+    try:
+        yield
+    finally:
+        for folder in made:
+            with contextlib.suppress(OSError):
+                os.rmdir(folder)
+
+
+def list_runs(root: str) -> list[str]:
+    """The ids of the runs under a root, in order; whatever is no run's name is passed over.
+
+    Raises:
+        StorageError: the folder is there, but could not be read.
+    """
+    try:
+        names = os.listdir(root)
+    except FileNotFoundError:
+        return []
+    except OSError as error:
+        raise StorageError(f"could not be read: {error.strerror}", file=root) from None
+    return sorted(name for name in names if _RUN_ID.fullmatch(name))
+
+
+def _place(aside: str, path: str) -> None:
+    there = UsageError("there is a run, or something else, of that name already", file=path)
+    # rename(2) puts a folder in place of an empty one without a word, and fails on any other.
+    if os.path.lexists(path):
+        raise there
+    try:
+        os.rename(aside, path)
+    except OSError as error:
+        if os.path.lexists(path):
+            raise there from None
+        raise StorageError(f"could not be made: {error.strerror}", file=path) from None
+
+
+def _flush(root: str) -> None:
+    descriptor = open_folder(root)
+    try:
+        flush_folder(descriptor, shown_as=root)
+    finally:
+        os.close(descriptor)
