@@ -6,6 +6,7 @@ Outcomes that are ordinary (a refused request, a host that can't enforce) are va
 | error | whose fault | exit status |
 |---|---|---|
 | ``UsageError`` | the caller's: a bad run id, no such run, a run in another status | 64 |
+| ``InsideLaunchError`` | the caller's: only the operator may do that | 77 |
 | ``StateError`` | the file's: a pin, a state or a log line that is damaged | 65 |
 | ``StorageError`` | the system's: a read or write failed | 74 |
 | ``BusyError`` | nobody's: another command holds the run | 75 |
@@ -68,7 +69,7 @@ class SandboxPinError(Exception):
         return type(self)(
             self.problem,
             file=file or self.file,
-            field=".".join(part for part in (under, self.field) if part),
+            field=".".join(part for part in (under, self.field) if part) or None,
             expected=self.expected,
             remedy=self.remedy or remedy,
         )
@@ -76,6 +77,10 @@ class SandboxPinError(Exception):
 
 class UsageError(SandboxPinError):
     """The call is wrong: a bad run id, no such run, a run already there, a run in another status."""
+
+
+class InsideLaunchError(UsageError):
+    """From inside a launch, something was asked that only the operator may do."""
 
 
 class StateError(SandboxPinError):

@@ -124,3 +124,4 @@ class Unchanged(_Decision, frozen=True, kw_only=True, tag="unchanged"):
 
 
 Decision: TypeAlias = Refuse | Accept | Strengthen | Upgrade | Unchanged
+"""What ``decide`` returns: one of these, each of which must be matched."""

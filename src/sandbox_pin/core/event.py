@@ -12,9 +12,9 @@ from msgspec import Meta, Struct
 from sandbox_pin.core.decision import Accept, Strengthen, Upgrade
 from sandbox_pin.core.explain import DecodingError, explained
 from sandbox_pin.core.modes import RunKind, SandboxMode
-from sandbox_pin.core.record import Disputed, SandboxPin, ShortText, Unpinned
+from sandbox_pin.core.record import EXPECTED, Disputed, SandboxPin, ShortText, Unpinned
 from sandbox_pin.core.request import SandboxRequest
-from sandbox_pin.core.strict_json import refuse_repeated_keys
+from sandbox_pin.core.strict_json import is_whole_object, refuse_repeated_keys
 from sandbox_pin.errors import ConfigurationError, StateError
 
 RunName: TypeAlias = Annotated[str, Meta(min_length=1, max_length=255)]
@@ -85,11 +85,13 @@ class RunRecovered(_Entry, frozen=True, kw_only=True, tag="run_recovered"):
     """The operator started a damaged state or log anew.
 
     Attributes:
+        before: the pin that could still be read, the log's word first; ``None`` where none could.
         kept: the names under which what was damaged is kept.
         workspace: the run's workspace, where it is known.
         operator: the login name of the user whose process did it.
     """
 
+    before: SandboxPin | None
     kept: tuple[str, ...]
     workspace: str | None
     operator: str
@@ -137,8 +139,12 @@ Entry: TypeAlias = (
 
 _DECODER: Final = msgspec.json.Decoder(Entry)
 _ENCODER: Final = msgspec.json.Encoder()
-_OBJECT: Final = msgspec.json.Decoder(dict[str, msgspec.Raw])
-_EXPECTED: Final = {"event": "an event that this version knows (a newer one needs a newer sandbox-pin)"}
+_EXPECTED: Final = {
+    "": "an entry that this version knows (a newer one needs a newer sandbox-pin)",
+    "event": "an event that this version knows (a newer one needs a newer sandbox-pin)",
+    "kind": "local or remote",
+    **{f"pin.{field}".rstrip("."): right for field, right in EXPECTED.items()},
+}
 
 # Three characters end a line for some readers though not for JSON: no path may forge a second entry.
 _LINE_ENDS: Final = {end.encode(): rf"\u{ord(end):04x}".encode() for end in "\x85\u2028\u2029"}
@@ -167,11 +173,9 @@ def decode_line(line: bytes) -> Entry | Garbage:
     try:
         entry = _DECODER.decode(line)
     except DecodingError as error:
-        try:
-            _ = _OBJECT.decode(line)
-        except DecodingError:
-            return Garbage(why=explained(error, {}).problem)
-        raise explained(error, _EXPECTED) from None
+        if not is_whole_object(line):
+            return Garbage(why=explained(error, line, {}).problem)
+        raise explained(error, line, _EXPECTED) from None
     if _ENCODER.encode(entry) != line:
         refuse_repeated_keys(line)
     return entry
@@ -191,7 +195,7 @@ def encode_line(entry: Entry) -> bytes:
         if decode_line(line) == entry:
             return line
         problem = "it would read back as another value"
-    except (StateError, TypeError, OverflowError, *DecodingError) as error:
+    except (StateError, ValueError, TypeError, OverflowError, RecursionError) as error:
         problem = str(error)
     raise ConfigurationError(f"this entry can't be logged: {problem}")
 

@@ -1,46 +1,67 @@
 """What a failed decoding means, in our words: the field, what was found, what was expected."""
 
 from collections.abc import Mapping
+from typing import Final
 
 import msgspec
 
+from sandbox_pin.core.strict_json import walk_members
 from sandbox_pin.errors import StateError
 
 DecodingError = (msgspec.MsgspecError, UnicodeError, RecursionError)
 """All that msgspec's decoders raise on any input (checked by fuzzing)."""
 
-_PLACE = " - at `$"
-_MISSING = "Object missing required field `"
-_UNKNOWN = "Object contains unknown field `"
+_PLACE: Final = " - at `$"
+_MISSING: Final = "Object missing required field `"
+_UNKNOWN: Final = "Object contains unknown field `"
+_LONGEST_QUOTE: Final = 60
 
 
-def explained(error: Exception, expected: Mapping[str, str]) -> StateError:
+def explained(error: Exception, raw: bytes | str, expected: Mapping[str, str]) -> StateError:
     """The ``StateError`` that tells what a decoder's error means.
 
     Args:
         error: one of ``DecodingError``.
+        raw: what was decoded.
         expected: for each field what would have been right; under ``""`` the whole.
     """
+    whole = expected.get("")
     if isinstance(error, RecursionError):
-        return StateError("nested too deeply to be read", expected=expected.get(""))
-    if isinstance(error, UnicodeError):
-        return StateError("not UTF-8", expected=expected.get(""))
-    problem, _, place = str(error).partition(_PLACE)
+        return StateError("nested too deeply to be read", expected=whole)
+    if isinstance(raw, str):
+        raw = raw.encode(errors="surrogatepass")
+    try:
+        _ = walk_members(raw)
+    except StateError as shape:
+        return StateError(shape.problem, expected=whole)
+    message, _, place = str(error).partition(_PLACE)
     field = place.strip("`.")
-    if problem.startswith(_MISSING):
-        field, problem = _joined(field, problem.removeprefix(_MISSING)), "missing"
-    elif problem.startswith(_UNKNOWN):
+    if message.startswith(_MISSING):
+        field = _joined(field, message.removeprefix(_MISSING))
+        return StateError("missing", field=field, expected=expected.get(field, whole))
+    if message.startswith(_UNKNOWN):
         return StateError(
-            "an unknown key",
-            field=_joined(field, problem.removeprefix(_UNKNOWN)),
-            expected=expected.get(field),
+            "an unknown key", field=_joined(field, message.removeprefix(_UNKNOWN)), expected=whole
         )
-    return StateError(
-        problem[:1].lower() + problem[1:],
-        field=field or None,
-        expected=expected.get(field) or expected.get(""),
-    )
+    if not field:
+        # The shape is right, so that what msgspec stumbled over is inside a text.
+        return StateError("a text in it is not UTF-8, or has half a surrogate pair", expected=whole)
+    return StateError(_found(raw, field) or message, field=field, expected=expected.get(field, message))
+
+
+def _found(raw: bytes, field: str) -> str | None:
+    """What stands at a path of keys, cut to a line's length."""
+    for name in field.split("."):
+        try:
+            members = [member for member in walk_members(raw) if member.key == name]
+        except StateError:
+            return None
+        if not members:
+            return None
+        raw = raw[members[-1].start : members[-1].end]
+    text = raw.decode(errors="replace")
+    return f"found {text}" if len(text) <= _LONGEST_QUOTE else f"found {text[:_LONGEST_QUOTE]}..."
 
 
 def _joined(place: str, field: str) -> str:
-    return ".".join(part for part in (place, field.strip("`")) if part)
+    return ".".join(part for part in (place, field.strip("`")[:_LONGEST_QUOTE]) if part)

@@ -84,7 +84,8 @@ def pass_gate(
 
     Args:
         mode: the mode that the launch runs under.
-        host: what the probe found; ``None``: it was not probed, which counts as incapable.
+        host: what the probe found; ``None``: it was not probed. That is no finding, so that a mode which
+            depends on it launches nothing.
         kind: the run's kind.
         backend: the backend that the run is pinned to; another one does not stand in for it. Of a
             local run it is no fact.
@@ -93,17 +94,15 @@ def pass_gate(
     if strength is Strength.LOGICAL:
         return RunUnenforced(asked=mode, why=f"the mode is {mode}")
     if host is None:
-        host = Incapable(missing="the host was not probed", remedy="Probe it before the launch.")
+        return RefuseLaunch(asked=mode, missing="the host was not probed", remedy="Probe it first.")
     pinned = backend if kind is RunKind.REMOTE else None
     if isinstance(host, Capable) and pinned is not None and pinned != host.backend:
         host = Incapable(
             missing=f"the run is pinned to the backend {pinned}, and this host has {host.backend}",
             remedy=f"Go on where {pinned} is, or name another backend with --accept-config-change.",
         )
-    match host:
-        case Capable():
-            return Enforce(asked=mode, backend=host.backend, program=host.program)
-        case Incapable() if strength is Strength.ALWAYS:
-            return RefuseLaunch(asked=mode, missing=host.missing, remedy=host.remedy)
-        case Incapable():
-            return RunUnenforced(asked=mode, why=host.missing)
+    if isinstance(host, Capable):
+        return Enforce(asked=mode, backend=host.backend, program=host.program)
+    if strength is Strength.ALWAYS:
+        return RefuseLaunch(asked=mode, missing=host.missing, remedy=host.remedy)
+    return RunUnenforced(asked=mode, why=host.missing)

@@ -86,14 +86,15 @@ _DECODER: Final = msgspec.json.Decoder(SandboxPin)
 _NOTHING: Final = msgspec.json.Decoder(_Nothing)
 _ENCODE: Final = msgspec.json.Encoder().encode
 
-_EXPECTED: Final = {
-    "": 'an object with the keys "schema", "mode", "source" and "recorded_at"',
+EXPECTED: Final = {
+    "": "the keys schema, mode, source, recorded_at, in schema 2 backend too, and no other",
     "schema": "the whole number 1 or 2 (another schema needs another version of sandbox-pin)",
     "mode": "one of disabled, preferred, required",
     "source": "one of created, upgraded, strengthened, accepted",
     "recorded_at": "a text of 1 to 64 characters",
-    "backend": "a text of 1 to 64 characters, in schema 2 alone",
+    "backend": "a text of 1 to 64 characters",
 }
+"""For each field of a record, under its name, what is right."""
 
 # A record's text is as long as the compact text of the value that it decodes to, or longer: by white space,
 # escapes and repeated keys. A repeated key makes it longer by at least this; the spaces that json.dumps
@@ -136,7 +137,7 @@ def decode_pin(raw: bytes | str) -> SandboxPin | None:
     except DecodingError as error:
         if _is_nothing(raw):
             return None
-        raise explained(error, _EXPECTED) from None
+        raise explained(error, raw, EXPECTED) from None
     if len(data) - len(_ENCODE(pin)) >= _SHORTEST_REPEATED_KEY:
         refuse_repeated_keys(data)
     return pin
@@ -154,14 +155,7 @@ def encode_pin(pin: SandboxPin | None) -> bytes:
         if decode_pin(raw) == pin:
             return raw
         problem = "it would read back as another value"
-    except (
-        StateError,
-        msgspec.MsgspecError,
-        UnicodeError,
-        TypeError,
-        OverflowError,
-        RecursionError,
-    ) as error:
+    except (StateError, ValueError, TypeError, OverflowError, RecursionError) as error:
         problem = str(error)
     raise ConfigurationError(f"this pin can't be written: {problem}", field="sandbox_pin")
 

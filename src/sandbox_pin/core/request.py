@@ -4,7 +4,7 @@ A request reader turns bytes into one ``SandboxRequest``. Ours reads the table `
 orchestrator's configuration file; readers for other agents' settings come beside it.
 """
 
-from typing import TypeAlias
+from typing import TypeAlias, assert_never
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -46,6 +46,7 @@ class FromProgram(_From, frozen=True, kw_only=True, tag="program"):
 
 
 Provenance: TypeAlias = FromFlag | FromFile | FromDefault | FromProgram
+"""Where a value came from."""
 
 
 class SandboxRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -93,3 +94,5 @@ def describe_provenance(provenance: Provenance) -> str:
             return f"the built-in default, as {file} has no sandbox.mode"
         case FromProgram():
             return "the calling program"
+        case _:
+            assert_never(provenance)

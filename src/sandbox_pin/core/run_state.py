@@ -15,10 +15,13 @@ from sandbox_pin.core.modes import RunKind
 from sandbox_pin.core.record import SandboxPin, ShortText, Unpinned
 from sandbox_pin.core.state import PINNED_SINCE, read_pin, read_protocol, replace_pin
 from sandbox_pin.core.strict_json import walk_members
-from sandbox_pin.errors import StateError
+from sandbox_pin.errors import ConfigurationError, StateError
 
 PROTOCOL: Final = PINNED_SINCE
 """The protocol of the states that this version writes, and the newest that it reads."""
+
+NEWER: Final = "It is whole: read it with the version that wrote it, or a later one."
+"""What to do about a state of a newer protocol."""
 
 
 class RunStatus(StrEnum):
@@ -71,6 +74,7 @@ class RunState(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 _DECODER: Final = msgspec.json.Decoder(RunState)
 _EXPECTED: Final = {
+    "": "a run's own fields, each of its type",
     "kind": "local or remote",
     "status": "ready, running or blocked",
 }
@@ -86,13 +90,18 @@ def decode_run_state(raw: bytes, *, run: str) -> tuple[RunState, SandboxPin | Un
     Raises:
         StateError: it is damaged, of a newer protocol, or another run's.
     """
+    return decode_own_fields(raw, run=run), read_pin(raw)
+
+
+def decode_own_fields(raw: bytes, *, run: str) -> RunState:
+    """Reads a state file's own fields alone. Arguments and errors as ``decode_run_state``."""
     protocol = read_protocol(raw)
     if protocol > PROTOCOL:
         raise StateError(
             f"found {protocol}, of a newer sandbox-pin",
             field="protocol",
             expected=f"{PROTOCOL} or older",
-            remedy="It is whole: read it with the version that wrote it, or a later one.",
+            remedy=NEWER,
         )
     own: dict[str, bytes] = {}
     for member in walk_members(raw):
@@ -100,22 +109,27 @@ def decode_run_state(raw: bytes, *, run: str) -> tuple[RunState, SandboxPin | Un
             if member.key in own:
                 raise StateError("given twice", field=member.key, expected="the key once")
             own[member.key] = raw[member.start : member.end]
+    fields = b"{%s}" % b",".join(b'"%s":%s' % (key.encode(), value) for key, value in own.items())
     try:
-        state = _DECODER.decode(b"{%s}" % b",".join(b'"%s":%s' % (key.encode(), own[key]) for key in own))
+        state = _DECODER.decode(fields)
     except DecodingError as error:
-        raise explained(error, _EXPECTED) from None
+        raise explained(error, fields, _EXPECTED) from None
     if state.run != run:
         raise StateError(f"found {state.run}", field="run", expected=f"{run}, as the folder is named")
-    return state, read_pin(raw)
+    return state
 
 
 def encode_run_state(state: RunState, pin: SandboxPin) -> bytes:
     """A new state file's bytes.
 
     Raises:
-        ConfigurationError: the pin would not read back equal.
+        ConfigurationError: the pin would not read back equal, or a text has half a surrogate pair.
     """
-    return replace_pin(msgspec.json.format(msgspec.json.encode(state)), pin)
+    try:
+        raw = msgspec.json.encode(state)
+    except UnicodeEncodeError as error:
+        raise ConfigurationError(f"this state can't be written: {error.reason}") from None
+    return msgspec.json.format(replace_pin(raw, pin)) + b"\n"
 
 
 def encode_changes(state: RunState, changed: RunState) -> dict[str, bytes]:

@@ -43,25 +43,33 @@ def refuse_repeated_keys(raw: bytes) -> None:
 def walk_members(raw: bytes) -> list[Member]:
     """The members of the JSON object that ``raw`` is, in order, repeated keys included.
 
-    Values are checked and skipped, not kept; ``NaN`` and lone surrogates are allowed in them, as the
-    standard library's writer makes them.
+    Values are skipped, not kept; ``NaN`` and lone surrogates are allowed in them, as the standard library's
+    writer makes them, and so are bytes that are not UTF-8.
 
     Raises:
-        StateError: ``raw`` is not UTF-8, not JSON, not an object, or nested deeper than can be read.
+        StateError: ``raw`` is not JSON, not an object, or nested deeper than can be read.
     """
     if raw.startswith(_BYTE_ORDER_MARK):
         raise StateError("a byte order mark stands first", expected=_OBJECT)
     try:
-        _ = raw.decode()
         # Latin-1 maps each byte to one character, so that positions in the text are positions in the bytes.
         # JSON's own signs are ASCII, and no byte of a longer UTF-8 sequence looks like one.
         return _walk(raw.decode("latin-1"))
-    except UnicodeDecodeError as error:
-        raise StateError(f"not UTF-8, at byte {error.start}", expected=_OBJECT) from None
     except RecursionError:
         raise StateError("nested too deeply to be read", expected=_OBJECT) from None
     except ValueError as error:
         raise StateError(f"not JSON ({error})", expected=_OBJECT) from None
+
+
+def is_whole_object(raw: bytes) -> bool:
+    """Whether the text has both its braces; one nested deeper than can be read counts as whole."""
+    try:
+        _ = _walk(raw.decode("latin-1"))
+    except (StateError, ValueError):
+        return False
+    except RecursionError:
+        return True
+    return True
 
 
 def _walk(text: str) -> list[Member]:
@@ -70,7 +78,8 @@ def _walk(text: str) -> list[Member]:
     if position == len(text):
         raise StateError("empty", expected=_OBJECT)
     if text[position] != "{":
-        raise StateError("not a JSON object", expected=_OBJECT)
+        rest = text[position : position + 20].strip()
+        raise StateError(f"found {rest}, which begins no object", expected=_OBJECT)
     position = _skip(text, position + 1)
     more = not text.startswith("}", position)
     while more:

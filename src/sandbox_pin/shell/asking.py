@@ -1,5 +1,7 @@
 """What the operator asks of one command, and the request that comes of it."""
 
+import os
+
 from msgspec import Struct
 
 from sandbox_pin.core.consent import Consent
@@ -37,7 +39,11 @@ def read_request(asked: Asked) -> Requested:
     Raises:
         ConfigurationError: it does not say one clear thing; a named file never falls back to the default.
     """
-    configuration = None if asked.config is None else load_configuration(asked.config)
+    configuration = None
+    if asked.config is not None:
+        # The log keeps the path, and a relative one means another file in each folder. Nothing is normalized:
+        # what `..` leads to is the file system's to say.
+        configuration = load_configuration(os.path.join(os.getcwd(), asked.config))
     request = make_request(
         None if configuration is None else configuration.configuration, mode_flag=asked.mode
     )

@@ -15,11 +15,11 @@ _MOST_DOTTED_PARTS = 64
 # One token of TOML a match, as far as dots matter: comments and strings are stepped over, and a chain is
 # names joined by dots (a number looks like one of two). Possessive repeats, and strings that may end with the
 # file, keep the search linear: nothing is looked at twice.
-_NAME = r"""(?:[A-Za-z0-9_-]++|"(?:[^"\\\n]|\\.)*+"|'[^'\n]*+')"""
+_NAME = r"""(?:[A-Za-z0-9_-]++|"(?:[^"\\\n]|\\[^\n])*+"|'[^'\n]*+')"""
 _TOML_TOKEN = re.compile(
     rf"""
       \#[^\n]*+
-    | \"\"\"(?:[^"\\]|\\.|"(?!\"\"))*+(?:\"{{3,5}}|\Z)
+    | \"\"\"(?:[^"\\]|\\.|"(?!\"\"))*+(?:\"{{3,5}}|\\?\Z)
     | '''(?:[^']|'(?!''))*+(?:'{{3,5}}|\Z)
     | (?P<chain>{_NAME}(?:[ \t]*+\.[ \t]*+{_NAME})*+)
     | ["'][^\n]*+

@@ -41,9 +41,8 @@ def parse_yaml(text: str) -> object:
         ConfigurationError: the text is no YAML, or more than one document; a key is repeated in a mapping; it
             is nested too deep, or too large with its aliases written out; a tag would make a Python object.
     """
-    loader = _Loader(text)
     try:
-        root = loader.get_single_node()
+        root = _Loader(text).get_single_node()
     except (yaml.YAMLError, ValueError, OverflowError) as error:
         # The last two are PyYAML's own slips, over "\\UFFFFFFFF" and a %YAML version of 5000 digits.
         raise ConfigurationError(

@@ -3,7 +3,8 @@
 from msgspec import Struct
 from msgspec.structs import replace
 
-from sandbox_pin.core.decision import Decision, Refuse, Strengthen
+from sandbox_pin.core.decision import Decision, Refuse, Strengthen, Unchanged
+from sandbox_pin.core.describe import describe_decision
 from sandbox_pin.core.gate import RefuseLaunch
 from sandbox_pin.core.record import Unpinned, describe_pin
 from sandbox_pin.core.request import SandboxRequest
@@ -168,6 +169,8 @@ def _apply(folder: RunFolder, reading: RunReading, decision: Decision, tell: Tel
         run=folder.run,
         operator=operator_name(),
     )
+    if not isinstance(decision, Unchanged):
+        tell(describe_decision(decision))
     if applied is not None and applied.not_logged is not None:
         tell(f"warning: the pin was raised, but that could not be logged: {applied.not_logged}")
     return folder.load()

@@ -136,6 +136,24 @@ def replace_file(folder: int, name: str, data: bytes, *, shown_as: str) -> None:
     flush_folder(folder, shown_as=shown_as)
 
 
+def write_file(path: str, data: bytes) -> None:
+    """As ``replace_file``, for a file that the operator names by its path.
+
+    Raises:
+        StorageError: nothing changed.
+        UncertainStorageError: the new file is visible, but its folder could not be flushed.
+    """
+    path = os.path.abspath(path)
+    try:
+        folder = open_folder(os.path.dirname(path))
+    except (FileNotFoundError, StateError):
+        raise StorageError("its folder does not exist", file=path) from None
+    try:
+        replace_file(folder, os.path.basename(path), data, shown_as=path)
+    finally:
+        os.close(folder)
+
+
 def flush_folder(folder: int, *, shown_as: str) -> None:
     """Makes the names in a folder survive a power cut.
 

@@ -67,6 +67,28 @@ def judge(guarded: Guarded) -> tuple[list[LaunchTree], tuple[Violation, ...]]:
     return trees, judge_placement(items, trees)
 
 
+def grave_violations(
+    violations: tuple[Violation, ...],
+    *,
+    held: SandboxPin | Disputed | Unpinned,
+    request: SandboxRequest,
+    kind: RunKind,
+) -> tuple[Violation, ...]:
+    """Those that refuse a command.
+
+    Where the pin in force and the request both give logical isolation only, interpreter, package and sandbox
+    program are only warned of: such a launch could rewrite them wherever they lie.
+    """
+    modes = {request.mode}
+    if isinstance(held, Disputed):
+        modes.add(held.witness.mode)
+    elif not isinstance(held, Unpinned):
+        modes.add(held.mode)
+    if any(mode_strength(mode, kind) is not Strength.LOGICAL for mode in modes):
+        return violations
+    return tuple(found for found in violations if found.role not in _OF_THE_PROGRAM)
+
+
 def enforce_placement(
     guarded: Guarded,
     *,
@@ -77,9 +99,6 @@ def enforce_placement(
 ) -> list[LaunchTree]:
     """Refuses a command whose launch could change what decides about its sandbox.
 
-    Where the pin in force and the request both give logical isolation only, interpreter, package and sandbox
-    program are only warned of: such a launch could rewrite them wherever they lie.
-
     Returns:
         The launch trees, links resolved: these very folders are what the launch must be given.
 
@@ -89,13 +108,7 @@ def enforce_placement(
         StorageError: what the rule needs to know can't be read.
     """
     trees, violations = judge(guarded)
-    modes = {request.mode}
-    if isinstance(held, Disputed):
-        modes.add(held.witness.mode)
-    elif not isinstance(held, Unpinned):
-        modes.add(held.mode)
-    lenient = all(mode_strength(mode, kind) is Strength.LOGICAL for mode in modes)
-    grave = [found for found in violations if not (lenient and found.role in _OF_THE_PROGRAM)]
+    grave = grave_violations(violations, held=held, request=request, kind=kind)
     if grave:
         raise PlacementError(" Also: ".join(describe_violation(found) for found in grave))
     for found in violations:

@@ -17,7 +17,7 @@ from msgspec import Struct
 
 from sandbox_pin.core.gate import Enforce, RunUnenforced
 from sandbox_pin.core.run_state import LaunchProcess
-from sandbox_pin.errors import StorageError
+from sandbox_pin.errors import InsideLaunchError, StorageError
 from sandbox_pin.shell.bubblewrap import Profile, open_memory, read_report, sandbox_arguments
 from sandbox_pin.shell.processes import identify
 from sandbox_pin.shell.programs import Command
@@ -56,9 +56,19 @@ class LaunchEnd(Struct, frozen=True, kw_only=True):
         return self.ran and self.exit_code == 0 and not self.interrupted
 
 
-def inside_a_launch() -> bool:
-    """Whether this process was started by a launch, as the marker says (an agent can take it away)."""
-    return MARKER in os.environ
+def refuse_inside_a_launch(what: str) -> None:
+    """Refuses what only the operator may do, where the marker says that a launch asks.
+
+    An agent with a shell can take the marker away: this stops an honest mistake, and is no boundary.
+
+    Raises:
+        InsideLaunchError: the marker is set.
+    """
+    if MARKER in os.environ:
+        raise InsideLaunchError(
+            f"{what} is refused from inside a launch (of the run {os.environ[MARKER]})",
+            remedy="It is the operator's to use, outside of any run.",
+        )
 
 
 def wants_new_session() -> bool:

@@ -6,6 +6,7 @@ from msgspec import Struct
 
 from sandbox_pin.core.gate import GateDecision, RunUnenforced, needs_host, pass_gate
 from sandbox_pin.core.modes import RunKind, SandboxMode
+from sandbox_pin.core.placement import LaunchTree
 from sandbox_pin.core.record import Disputed, SandboxPin, Unpinned, pinned_backend
 from sandbox_pin.shell.asking import Asked, Requested
 from sandbox_pin.shell.bubblewrap import Profile
@@ -70,14 +71,20 @@ def prepare(
         trees=(workspace, *asked.writable),
     )
     trees = enforce_placement(guarded, held=held, request=requested.request, kind=kind, tell=tell)
-    # The folders that were judged are those that are bound: their real paths, no link on the way.
-    profile = Profile(
+    return Prepared(profile=launch_profile(trees, root), sandbox_program=sandbox_program)
+
+
+def launch_profile(trees: list[LaunchTree], root: str) -> Profile:
+    """The profile of a launch that is given these folders, the workspace first, and never sees ``root``.
+
+    The folders that were judged are those that are bound: their real paths, with no link on the way.
+    """
+    return Profile(
         workspace=trees[0].root.path,
         writable=tuple(tree.root.path for tree in trees[1:]),
         hidden=(os.path.realpath(root),),
         new_session=wants_new_session(),
     )
-    return Prepared(profile=profile, sandbox_program=sandbox_program)
 
 
 def tell_unenforced(gate: GateDecision, tell: Tell) -> None:

@@ -79,31 +79,26 @@ def read_run(folder: RunFolder) -> RunReading:
 
 def _read(folder: RunFolder) -> RunReading:
     loaded = folder.load()
-    failure: StorageError | None = None
-    tail: LogTail | None = None
-    try:
-        tail = folder.log.tail()
-    except FileNotFoundError:
-        if loaded.state.protocol >= PROTOCOL:
-            raise _damaged(folder, "missing", "the run's log, which begins with its creation") from None
-    except StorageError as error:
-        failure = error
-    entry = None if tail is None else tail.entry
-    if tail is not None and entry is None:
+    kind = loaded.state.kind
+    tail = folder.log.find_tail()
+    failure = tail if isinstance(tail, StorageError) else None
+    entry = tail.entry if isinstance(tail, LogTail) else None
+    problem = None
+    if tail is None and loaded.state.protocol >= PROTOCOL:
+        problem = "missing"
+    elif isinstance(tail, LogTail) and entry is None:
         problem = "no whole entry in it" if tail.passed_over else "empty"
-        raise _damaged(folder, problem, "the run's log, which begins with its creation")
-    if entry is not None and entry.kind is not loaded.state.kind:
-        found = f"its last entry is of a {entry.kind} run"
-        raise _damaged(folder, found, f"entries of a {loaded.state.kind} run, as the state says")
-    if entry is not None and entry.run != folder.run:
-        raise _damaged(folder, f"its last entry is of the run {entry.run}", f"entries of {folder.run}")
-    in_force = pin_in_force(loaded.pin, None if entry is None else entry.pin, kind=loaded.state.kind)
+    if problem is not None:
+        expected = "the run's log, which begins with its creation"
+        raise StateError(problem, file=folder.log.shown_as, expected=expected)
+    if entry is not None:
+        folder.log.refuse_another(entry, kind=kind, run=folder.run)
     return RunReading(
         loaded=loaded,
         entry=entry,
-        passed_over=0 if tail is None else tail.passed_over,
+        passed_over=tail.passed_over if isinstance(tail, LogTail) else 0,
         log_failure=failure,
-        in_force=in_force,
+        in_force=pin_in_force(loaded.pin, None if entry is None else entry.pin, kind=kind),
     )
 
 
@@ -122,7 +117,3 @@ def read_run_unlocked(folder: RunFolder) -> RunReading:
         time.sleep(_BETWEEN_TWO_WRITES)
         return read_run(folder)
     return reading
-
-
-def _damaged(folder: RunFolder, problem: str, expected: str) -> StateError:
-    return StateError(problem, file=folder.log.shown_as, expected=expected)

@@ -8,6 +8,7 @@ from typing import Final
 from msgspec import Struct
 
 from sandbox_pin.core.event import Entry, Garbage, decode_line, encode_line
+from sandbox_pin.core.modes import RunKind
 from sandbox_pin.errors import StateError, StorageError
 from sandbox_pin.shell.durable import flush_folder, open_regular, read_from, write_all
 
@@ -28,6 +29,16 @@ class LogTail(Struct, frozen=True, kw_only=True):
 
     entry: Entry | None
     passed_over: int
+
+
+class Damaged(Struct, frozen=True, kw_only=True):
+    """A whole line that is no entry which this version knows.
+
+    Attributes:
+        why: what is wrong with it.
+    """
+
+    why: str
 
 
 class FileRunLog:
@@ -67,10 +78,10 @@ class FileRunLog:
             StateError: the last whole line is damaged.
             StorageError: the log could not be read.
         """
-        try:
-            return self.tail().entry
-        except FileNotFoundError:
-            return None
+        tail = self.find_tail()
+        if isinstance(tail, StorageError):
+            raise tail
+        return None if tail is None else tail.entry
 
     def tail(self) -> LogTail:
         """The last whole entry, and what was passed over to find it; costs the same however long the log is.
@@ -93,12 +104,37 @@ class FileRunLog:
                     raise StateError("its last 64 MiB have no whole entry", file=self.shown_as)
                 length *= 8
 
-    def entries(self) -> Iterator[Entry | Garbage]:
-        """Every line, from the first; torn and garbage lines too.
+    def find_tail(self) -> LogTail | StorageError | None:
+        """As ``tail``; ``None``: there is no log; an error as a value: it could not be read.
+
+        Raises:
+            StateError: as ``tail``.
+        """
+        try:
+            return self.tail()
+        except FileNotFoundError:
+            return None
+        except StorageError as error:
+            return error
+
+    def refuse_another(self, entry: Entry, *, kind: RunKind, run: str) -> None:
+        """Refuses a log that speaks of another run than its state.
+
+        Raises:
+            StateError: the entry is of another kind (a flipped kind would weaken ``preferred``), or run.
+        """
+        if entry.kind is not kind:
+            found = f"its last entry is of a {entry.kind} run"
+            raise StateError(found, file=self.shown_as, expected=f"entries of a {kind} run")
+        if entry.run != run:
+            found = f"its last entry is of the run {entry.run}"
+            raise StateError(found, file=self.shown_as, expected=f"entries of the run {run}")
+
+    def lines(self) -> Iterator[Entry | Garbage | Damaged]:
+        """Every line, from the first, whatever it is.
 
         Raises:
             FileNotFoundError: there is no log.
-            StateError: a whole line is damaged.
             StorageError: the log could not be read, or is no regular file.
         """
         with BufferedReader(self._opened(os.O_RDONLY)) as file:
@@ -110,9 +146,22 @@ class FileRunLog:
                     if piece is not line:
                         yield Garbage(why="longer than any entry")
                     elif line.strip():
-                        yield self._decoded(line.rstrip(b"\n"))
+                        yield _told(line.rstrip(b"\n"))
             except OSError as error:
                 raise StorageError(f"could not be read: {error.strerror}", file=self.shown_as) from None
+
+    def recent(self) -> list[Entry]:
+        """The whole entries among the last 64 KiB, the newest last.
+
+        Raises:
+            FileNotFoundError: there is no log.
+            StorageError: the log could not be read, or is no regular file.
+        """
+        with self._opened(os.O_RDONLY) as file:
+            size = os.fstat(file.fileno()).st_size
+            lines = self._read(file, max(0, size - _BLOCK), size).split(b"\n")
+        told = [_told(line) for line in lines if line.strip()]
+        return [entry for entry in told if not isinstance(entry, Garbage | Damaged)]
 
     def _last_whole(self, lines: list[bytes]) -> LogTail:
         passed_over = 0
@@ -144,3 +193,10 @@ class FileRunLog:
             # A log that is no file is one that can't be written: a stronger request must still be able to
             # raise the pin, so that this is a failure of storage, not damage.
             raise StorageError(error.problem, file=error.file, expected=error.expected) from None
+
+
+def _told(line: bytes) -> Entry | Garbage | Damaged:
+    try:
+        return decode_line(line)
+    except StateError as error:
+        return Damaged(why=str(error))

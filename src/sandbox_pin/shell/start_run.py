@@ -1,6 +1,7 @@
 """``run``: makes a run and launches its first command. Refused by anything, it leaves nothing behind."""
 
 from sandbox_pin.core.decision import Accept
+from sandbox_pin.core.describe import describe_request
 from sandbox_pin.core.event import Parent, RunCreated
 from sandbox_pin.core.gate import RefuseLaunch
 from sandbox_pin.core.modes import RunKind
@@ -110,8 +111,8 @@ def start_run(
                     operator=operator_name(),
                 )
                 loaded = folder.load()
-            elif pin.mode is not request.mode:
-                tell(f"held to {pin.mode} by its parent {parent}, though {request.mode} was asked for")
+            held_up = f", held up by its parent {parent}" if pin.mode is not request.mode else ""
+            tell(f"the run {run} is pinned to {pin.mode}{held_up}; asked for was {describe_request(request)}")
             tell_unenforced(gate, tell)
             end = launch(folder, loaded, pin, gate=gate, command=command, profile=prepared.profile)
     return Launched(run=run, decision=created, gate=gate, end=end)

@@ -1,0 +1,125 @@
+"""``check`` and ``recover``: on files that another orchestrator keeps, or that are damaged."""
+
+from collections.abc import Mapping
+from typing import Final
+
+import click
+from msgspec import Struct
+
+from sandbox_pin.cli.exit_status import ExitStatus
+from sandbox_pin.cli.messages import refusal_lines
+from sandbox_pin.cli.options import EXIT_STATUSES, asked_for, no_words, shared_options
+from sandbox_pin.cli.terminal import say, say_lines, show, show_json
+from sandbox_pin.core.consent import Consent
+from sandbox_pin.core.decision import Decision, Refuse
+from sandbox_pin.core.describe import describe_decision
+from sandbox_pin.core.modes import RunKind, SandboxMode
+from sandbox_pin.core.record import describe_pin
+from sandbox_pin.errors import UsageError
+from sandbox_pin.shell.check import ForeignRun, check_run
+from sandbox_pin.shell.launch import refuse_inside_a_launch
+from sandbox_pin.shell.locks import DEFAULT_WAIT
+from sandbox_pin.shell.recover import recover_files, recover_run
+from sandbox_pin.shell.runs import check_run_id, runs_root
+
+_KINDS: Final = click.Choice([kind.value for kind in RunKind])
+
+
+@click.command("check", epilog=EXIT_STATUSES)
+@click.option("--state", metavar="FILE", required=True, help="The run's state, one JSON object.")
+@click.option("--log", metavar="FILE", required=True, help="Its run log; made with the pin's first change.")
+@click.option("--kind", type=_KINDS, required=True, help="Who owns the work.")
+@click.option("--run", metavar="ID", help="Its id in the log [default: the state's file name].")
+@shared_options("config", "mode", "accept")
+@click.option("--tree", "trees", metavar="DIR", multiple=True, help="A folder that its launches may write.")
+@click.option(
+    "--pinned-since",
+    metavar="N",
+    type=click.IntRange(1),
+    help="The state's first protocol that has a pin [default: it says nothing of its age].",
+)
+@click.option("--dry-run", is_flag=True, help="Decide, and change nothing.")
+@shared_options("json")
+@click.pass_obj
+def _check(
+    words: tuple[str, ...] | None,
+    *,
+    state: str,
+    log: str,
+    kind: str,
+    run: str | None,
+    config: str | None,
+    mode: SandboxMode | None,
+    consent: Consent,
+    trees: tuple[str, ...],
+    pinned_since: int | None,
+    dry_run: bool,
+    as_json: bool,
+) -> int:
+    """Hold a run to its pin whose state and log another program keeps.
+
+    Decides, and applies the decision to those files, keeping all else in them.
+    """
+    no_words(words)
+    if config is not None and mode is not None:
+        raise UsageError("--config and --mode are both given", expected="one of them")
+    if consent.given:
+        refuse_inside_a_launch("--accept-config-change")
+    foreign = ForeignRun(state=state, log=log, kind=RunKind(kind), run=run, pinned_since=pinned_since)
+    checked = check_run(
+        foreign, asked=asked_for(config, mode, consent), trees=trees, dry_run=dry_run, tell=say
+    )
+    decision = checked.decision
+    if as_json:
+        show_json(_CheckResult(run=checked.run, applied=checked.applied, decision=decision))
+    if isinstance(decision, Refuse):
+        say_lines(refusal_lines(decision, accepts=consent.mode if consent.given else None))
+        return ExitStatus.REFUSED
+    if not as_json:
+        show(f"{'would ' if dry_run else ''}{describe_decision(decision)}")
+    return ExitStatus.OK
+
+
+class _CheckResult(Struct, frozen=True, kw_only=True):
+    run: str
+    applied: bool
+    decision: Decision
+
+
+@click.command("recover", epilog=EXIT_STATUSES)
+@click.argument("run", required=False)
+@shared_options("runs")
+@click.option("--state", metavar="FILE", help="Instead of RUN: another program's state ...")
+@click.option("--log", metavar="FILE", help="... and its run log ...")
+@click.option("--kind", type=_KINDS, help="... and who owns the work.")
+@click.pass_obj
+def _recover(
+    words: tuple[str, ...] | None,
+    *,
+    run: str | None,
+    runs: str | None,
+    state: str | None,
+    log: str | None,
+    kind: str | None,
+) -> int:
+    """Start a damaged state or log anew, pinned to required.
+
+    What is damaged is kept beside. Only you may do this, never a launch.
+    """
+    no_words(words)
+    refuse_inside_a_launch("recover")
+    if run is not None and state is None and log is None and kind is None:
+        recovered = recover_run(runs_root(runs), check_run_id(run), wait=DEFAULT_WAIT)
+    elif run is None and state is not None and log is not None and kind is not None:
+        recovered = recover_files(ForeignRun(state=state, log=log, kind=RunKind(kind)))
+    else:
+        raise UsageError("not one clear run", expected="a RUN, or --state, --log and --kind together")
+    show(f"damaged: {recovered.damage}")
+    for name in recovered.kept:
+        show(f"kept aside as {name}")
+    show(f"{recovered.run} is pinned to {describe_pin(recovered.pin)}, and logged so")
+    show("To go on weaker, give the next command --accept-config-change.")
+    return ExitStatus.OK
+
+
+COMMANDS: Final[Mapping[str, click.Command]] = {"check": _check, "recover": _recover}

@@ -1,0 +1,73 @@
+"""One line of a run log, in words."""
+
+from typing import assert_never
+
+from sandbox_pin.core.describe import describe_request
+from sandbox_pin.core.event import (
+    Entry,
+    Garbage,
+    LaunchEnded,
+    LaunchStarted,
+    PinAccepted,
+    PinStrengthened,
+    PinUpgraded,
+    RunCreated,
+    RunRecovered,
+)
+from sandbox_pin.core.record import SandboxPin, describe_pin, pinned_backend
+from sandbox_pin.shell.run_log import Damaged
+
+
+def log_line(line: Entry | Garbage | Damaged) -> str:
+    """What a line of the log says, or why it says nothing."""
+    match line:
+        case Garbage(why=why):
+            return f"(torn or garbage, passed over: {why})"
+        case Damaged(why=why):
+            return f"(DAMAGED: {why})"
+        case _:
+            return f"{line.at}  {_event(line)}"
+
+
+def _event(entry: Entry) -> str:
+    match entry:
+        case RunCreated(parent=parent):
+            made_from = "" if parent is None else f", made from {parent.run}, which is {_mode(parent.pin)}"
+            return f"created by {entry.operator}, pinned to {_mode(entry.pin)}{made_from} ({_asked(entry)})"
+        case PinUpgraded():
+            return f"pin UPGRADED by {entry.operator}: {_change(entry)} ({_asked(entry)})"
+        case PinStrengthened():
+            return f"pin STRENGTHENED by {entry.operator}: {_change(entry)} ({_asked(entry)})"
+        case PinAccepted():
+            return f"weaker pin ACCEPTED by {entry.operator}: {_change(entry)} ({_asked(entry)})"
+        case RunRecovered():
+            kept = ", ".join(entry.kept) or "nothing"
+            return f"RECOVERED by {entry.operator}: pinned to {describe_pin(entry.pin)}; kept aside: {kept}"
+        case LaunchStarted(enforced=True):
+            return f"launched {entry.program}, sandboxed by {entry.backend} ({entry.asked} asked)"
+        case LaunchStarted():
+            return f"launched {entry.program}, NOT sandboxed: {entry.why_not} ({entry.asked} asked)"
+        case LaunchEnded(ran=False):
+            return "ended: the command did not run"
+        case LaunchEnded(signal=str(name)):
+            return f"ended by {name}"
+        case LaunchEnded(exit_code=code):
+            return f"ended with exit status {code}"
+        case _:
+            assert_never(entry)
+
+
+def _asked(entry: RunCreated | PinUpgraded | PinStrengthened | PinAccepted) -> str:
+    return f"asked for {describe_request(entry.request)}"
+
+
+def _change(entry: PinUpgraded | PinStrengthened | PinAccepted) -> str:
+    before = "no pin" if entry.before is None else _mode(entry.before)
+    if entry.disputed is not None:
+        before += f" or {_mode(entry.disputed)}"
+    return f"{before} -> {_mode(entry.pin)}"
+
+
+def _mode(pin: SandboxPin) -> str:
+    backend = pinned_backend(pin)
+    return pin.mode if backend is None else f"{pin.mode} on {backend}"

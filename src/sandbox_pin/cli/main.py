@@ -1,0 +1,119 @@
+"""The command ``sandbox-pin``: splits off the launched command, calls click, maps errors to exit statuses."""
+
+import os
+import sys
+import traceback
+from importlib import import_module
+from typing import Final, NoReturn
+
+import click
+
+from sandbox_pin.cli.exit_status import ExitStatus, status_of
+from sandbox_pin.cli.options import ACCEPT, ANY_MODE
+from sandbox_pin.cli.terminal import say
+from sandbox_pin.errors import SandboxPinError, UsageError
+
+_COMMANDS: Final = {
+    "run": "launching",
+    "step": "launching",
+    "resume": "launching",
+    "unblock": "launching",
+    "recover": "foreign",
+    "status": "showing",
+    "explain": "showing",
+    "log": "showing",
+    "list": "showing",
+    "check": "foreign",
+}
+"""Each command and the module that it is in, imported only when it is called."""
+
+
+_STANDARD_ERROR: Final = 2
+
+
+class _Commands(click.Group):
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """The commands, in the order in which a run meets them."""
+        del ctx
+        return list(_COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """The command of this name."""
+        del ctx
+        if cmd_name not in _COMMANDS:
+            return None
+        module = import_module(f"sandbox_pin.cli.{_COMMANDS[cmd_name]}")
+        command: click.Command = module.COMMANDS[cmd_name]
+        return command
+
+
+@click.group(cls=_Commands, no_args_is_help=False, invoke_without_command=False)
+@click.version_option(package_name="sandbox-pin", message="%(package)s %(version)s")
+def _sandbox_pin() -> None:
+    """Hold a coding agent's run to the sandbox mode that it began with.
+
+    A weaker mode is refused until you accept it in the open; a stronger one raises the pin.
+    """
+
+
+def main() -> NoReturn:
+    """The entry point of the command ``sandbox-pin``."""
+    sys.exit(call(sys.argv[1:]))
+
+
+def call(arguments: list[str]) -> int:
+    """Runs one command line, and returns its exit status.
+
+    Args:
+        arguments: the words after the program's name. What follows the first ``--`` is the launched command;
+            no option is looked for in it.
+    """
+    _open_standard_descriptors()
+    words: tuple[str, ...] | None = None
+    if "--" in arguments:
+        split = arguments.index("--")
+        arguments, words = arguments[:split], tuple(arguments[split + 1 :])
+    # `local run` is `run`: every run is started on this machine.
+    if arguments[:2] == ["local", "run"]:
+        arguments = arguments[1:]
+    arguments = [f"{ACCEPT}={ANY_MODE}" if argument == ACCEPT else argument for argument in arguments]
+    try:
+        _refuse_what_is_not_utf8([*arguments, *(words or ())])
+        return int(_sandbox_pin.main(arguments, "sandbox-pin", standalone_mode=False, obj=words) or 0)
+    except SandboxPinError as error:
+        say(str(error))
+        return status_of(error)
+    except click.ClickException as error:
+        say(error.format_message())
+        if isinstance(error, click.UsageError) and error.ctx is not None:
+            say(f"Try '{error.ctx.command_path} --help'.")
+        return ExitStatus.USAGE
+    except (click.Abort, KeyboardInterrupt):
+        return ExitStatus.INTERRUPTED
+    except OSError as error:
+        say(f"{error.filename or 'the system'}: {error.strerror}")
+        return ExitStatus.STORAGE
+    except Exception:  # noqa: BLE001 - the default status of a crash, 1, is one that a launched command may have
+        traceback.print_exc()
+        say("this is a bug in sandbox-pin; nothing more was done")
+        return ExitStatus.BUG
+
+
+def _refuse_what_is_not_utf8(words: list[str]) -> None:
+    """State and log are JSON in UTF-8, and must hold paths and commands as they are."""
+    for word in words:
+        try:
+            _ = word.encode()
+        except UnicodeEncodeError:
+            raise UsageError("an argument is not UTF-8", field=word, expected="text in UTF-8") from None
+
+
+def _open_standard_descriptors() -> None:
+    """Makes sure that no file that is opened here gets the number of a standard descriptor.
+
+    A service may start a program with one of them closed; a launch would then get a state or a lock as its
+    standard input or output.
+    """
+    while (descriptor := os.open(os.devnull, os.O_RDWR)) <= _STANDARD_ERROR:
+        pass
+    os.close(descriptor)

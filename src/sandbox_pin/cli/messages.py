@@ -1,0 +1,44 @@
+"""What a refusal says, as plain functions from values to lines."""
+
+from typing import assert_never
+
+from sandbox_pin.core.decision import Refuse, WeakerFact
+from sandbox_pin.core.describe import describe_held
+from sandbox_pin.core.facts import Fact
+from sandbox_pin.core.request import FromDefault, describe_provenance
+
+
+def refusal_lines(decision: Refuse, *, accepts: str | None) -> list[str]:
+    """Why a request is refused, and what to do.
+
+    Args:
+        decision: the refusal.
+        accepts: the one mode that the flag accepted, where it was given for another than the request's.
+    """
+    lines = [f"refused: the run is pinned to {describe_held(decision.pin)}, and this command is weaker:"]
+    lines += [_weaker_line(fact) for fact in decision.weaker]
+    lines.append("Nothing was written or launched.")
+    mode = decision.request.mode
+    if accepts is not None:
+        lines.append(f"--accept-config-change={accepts} accepts {accepts} alone, and the request is {mode}.")
+    if isinstance(decision.request.mode_from, FromDefault) and decision.request.mode_from.file is None:
+        lines.append("If the configuration was forgotten, name it: --config FILE.")
+    else:
+        lines.append("If the configuration is not the run's, name the right one: --config FILE.")
+    lines.append(f"To go on weaker, in the open and logged: --accept-config-change={mode}.")
+    return lines
+
+
+def _weaker_line(fact: WeakerFact) -> str:
+    origin = describe_provenance(fact.requested_from)
+    match fact.fact:
+        case Fact.MODE:
+            return f"mode: pinned {' or '.join(fact.pinned)}, requested {fact.requested} (from {origin})"
+        case Fact.BACKEND if len(fact.pinned) > 1:
+            asked = "no opinion" if fact.requested is None else f"{fact.requested} (from {origin})"
+            by_state, by_log = fact.pinned
+            return f"backend: the state says {by_state}, the run log {by_log}; requested {asked}"
+        case Fact.BACKEND:
+            return f"backend: pinned {' or '.join(fact.pinned)}, requested {fact.requested} (from {origin})"
+        case _:
+            assert_never(fact.fact)

@@ -1,0 +1,163 @@
+"""``status``, ``explain``, ``log`` and ``list``: they only tell."""
+
+from collections.abc import Mapping
+from typing import Final
+
+import click
+
+from sandbox_pin.cli.exit_status import ExitStatus, status_of
+from sandbox_pin.cli.log_lines import log_line
+from sandbox_pin.cli.messages import refusal_lines
+from sandbox_pin.cli.options import EXIT_STATUSES, asked_for, no_words, shared_options
+from sandbox_pin.cli.terminal import say, show, show_json
+from sandbox_pin.core.decision import Refuse
+from sandbox_pin.core.describe import (
+    describe_decision,
+    describe_gate,
+    describe_held,
+    describe_host,
+    describe_request,
+)
+from sandbox_pin.core.event import Garbage
+from sandbox_pin.core.modes import SandboxMode
+from sandbox_pin.errors import SandboxPinError, StateError
+from sandbox_pin.shell.look import Explanation, RunSummary, explain, summarize
+from sandbox_pin.shell.run_log import Damaged
+from sandbox_pin.shell.runs import check_run_id, list_runs, open_run, runs_root
+
+Words = tuple[str, ...] | None
+
+
+@click.command("status", epilog=EXIT_STATUSES)
+@click.argument("run")
+@shared_options("runs", "json")
+@click.pass_obj
+def _status(words: Words, *, run: str, runs: str | None, as_json: bool) -> int:
+    """Show a run: its pin, what it waits for, its last launch."""
+    no_words(words)
+    summary = summarize(runs_root(runs), check_run_id(run))
+    if as_json:
+        show_json(summary)
+    else:
+        _show_summary(summary)
+    return ExitStatus.OK
+
+
+@click.command("explain", epilog=EXIT_STATUSES)
+@click.argument("run")
+@shared_options("runs", "config", "mode", "writable", "json")
+@click.pass_obj
+def _explain(
+    words: Words,
+    *,
+    run: str,
+    runs: str | None,
+    config: str | None,
+    mode: SandboxMode | None,
+    writable: tuple[str, ...],
+    as_json: bool,
+) -> int:
+    """Say what the next command on a run would do with these options, and why; change nothing."""
+    no_words(words)
+    asked = asked_for(config, mode, writable=writable)
+    explanation = explain(runs_root(runs), check_run_id(run), asked=asked)
+    if as_json:
+        show_json(explanation)
+    else:
+        _show_explanation(explanation)
+    return ExitStatus.OK
+
+
+@click.command("log", epilog=EXIT_STATUSES)
+@click.argument("run")
+@shared_options("runs", "json")
+@click.pass_obj
+def _log(words: Words, *, run: str, runs: str | None, as_json: bool) -> int:
+    """Show a run's log, every line of it."""
+    no_words(words)
+    damaged: str | None = None
+    with open_run(runs_root(runs), check_run_id(run)) as folder:
+        try:
+            for line in folder.log.lines():
+                if isinstance(line, Damaged):
+                    damaged = damaged or line.why
+                if as_json and not isinstance(line, Damaged | Garbage):
+                    show_json(line)
+                elif not as_json:
+                    show(log_line(line))
+        except FileNotFoundError:
+            raise StateError("missing", file=folder.log.shown_as, expected="the run's log") from None
+        if damaged is not None:
+            remedy = f"sandbox-pin recover {run} keeps it aside and starts anew."
+            raise StateError(damaged, file=folder.log.shown_as, remedy=remedy)
+    return ExitStatus.OK
+
+
+@click.command("list", epilog=EXIT_STATUSES)
+@shared_options("runs", "json")
+@click.pass_obj
+def _list(words: Words, *, runs: str | None, as_json: bool) -> int:
+    """List the runs, a line each; a damaged one is told, and the others shown all the same."""
+    no_words(words)
+    root = runs_root(runs)
+    status = ExitStatus.OK
+    for run in list_runs(root):
+        try:
+            summary = summarize(root, run)
+        except SandboxPinError as error:
+            say(str(error))
+            status = status_of(error)
+            continue
+        if as_json:
+            show_json(summary)
+        else:
+            show(f"{run}  {summary.kind}  {summary.status}  {describe_held(summary.in_force)}")
+    return status
+
+
+def _show_summary(summary: RunSummary) -> None:
+    show(f"run        {summary.run} ({summary.kind}, {summary.status})")
+    show(f"pinned to  {describe_held(summary.in_force)}")
+    if summary.in_force != summary.state_pin:
+        show(f"           the state says {describe_held(summary.state_pin)}")
+        show(f"           the run log says {describe_held(summary.witness)}")
+    show(f"workspace  {summary.workspace or 'lost'}")
+    show(f"created    {summary.created_at}" + (f", from {summary.parent}" if summary.parent else ""))
+    if summary.last_launch is not None:
+        show(f"launched   {log_line(summary.last_launch)}")
+    if summary.last_end is not None:
+        show(f"ended      {log_line(summary.last_end)}")
+    if summary.passed_over:
+        show(f"log        {summary.passed_over} torn line(s) at its end, passed over")
+
+
+def _show_explanation(explanation: Explanation) -> None:
+    _show_summary(explanation.summary)
+    request, decision, gate = explanation.request, explanation.decision, explanation.gate
+    show(f"witness    {describe_held(explanation.summary.witness)}")
+    show(f"request    {describe_request(request) if request is not None else 'can not be read'}")
+    for tree in explanation.trees:
+        show(f"may write  {tree}")
+    for violation in explanation.violations:
+        show(f"placement  {violation}")
+    if explanation.trees and not explanation.violations:
+        show("placement  nothing that decides lies where a launch can write")
+    show(f"host       {describe_host(explanation.host)}")
+    if decision is not None:
+        show(f"rule       {describe_decision(decision)}")
+    if gate is not None:
+        show(f"gate       {describe_gate(gate)}")
+    for problem in explanation.problems:
+        show(f"problem    {problem}")
+    show(f"next       {explanation.next_command}")
+    if isinstance(decision, Refuse):
+        for line in refusal_lines(decision, accepts=None):
+            show(f"           {line}")
+
+
+COMMANDS: Final[Mapping[str, click.Command]] = {
+    "status": _status,
+    "explain": _explain,
+    "log": _log,
+    "list": _list,
+}

@@ -1,0 +1,213 @@
+"""What a run is, and what its next command would do, without touching anything."""
+
+import contextlib
+
+from msgspec import Struct
+
+from sandbox_pin.core.decision import Decision, Refuse
+from sandbox_pin.core.describe import describe_decision, describe_gate
+from sandbox_pin.core.event import Entry, LaunchEnded, LaunchStarted
+from sandbox_pin.core.gate import GateDecision, HostCapability, RefuseLaunch, pass_gate
+from sandbox_pin.core.modes import RunKind
+from sandbox_pin.core.placement import Violation, describe_violation
+from sandbox_pin.core.record import Disputed, SandboxPin, Unpinned, pinned_backend
+from sandbox_pin.core.request import SandboxRequest
+from sandbox_pin.core.rule import decide
+from sandbox_pin.core.run_state import RunStatus
+from sandbox_pin.errors import ConfigurationError, SandboxPinError, StorageError
+from sandbox_pin.shell.asking import Asked, Requested, read_request
+from sandbox_pin.shell.bubblewrap import Profile
+from sandbox_pin.shell.guard import Guarded, grave_violations, judge
+from sandbox_pin.shell.host import find_bubblewrap, probe_host
+from sandbox_pin.shell.preparation import launch_profile
+from sandbox_pin.shell.reading import RunReading, read_run_unlocked
+from sandbox_pin.shell.runs import RunFolder, open_run
+from sandbox_pin.shell.surroundings import now
+
+
+class RunSummary(Struct, frozen=True, kw_only=True):
+    """One run, as ``status`` and ``list`` tell it.
+
+    Attributes:
+        run: its id.
+        kind: who owns the work.
+        status: what it waits for.
+        busy: whether a launch of it lives.
+        workspace: the folder that it works in.
+        created_at: when it was made.
+        parent: the run that it was made from.
+        in_force: what a request is held against.
+        state_pin: the pin that its state holds.
+        witness: the pin that its log's last whole entry carries.
+        passed_over: how many torn lines stand at the log's end.
+        last_launch: the newest launch among the log's last entries.
+        last_end: the end of that launch, where it is known.
+    """
+
+    run: str
+    kind: RunKind
+    status: RunStatus
+    busy: bool
+    workspace: str | None
+    created_at: str
+    parent: str | None
+    in_force: SandboxPin | Disputed | Unpinned
+    state_pin: SandboxPin | Unpinned
+    witness: SandboxPin | None
+    passed_over: int
+    last_launch: LaunchStarted | None
+    last_end: LaunchEnded | None
+
+
+class Explanation(Struct, frozen=True, kw_only=True):
+    """What the next command on a run would do, and why.
+
+    Attributes:
+        summary: the run.
+        request: what the command would run under, each value with its provenance; ``None``: it can't be read.
+        trees: the folders that its launch could write, links resolved.
+        violations: what of the placement stands against it.
+        host: what this host can enforce.
+        decision: what the rule says.
+        gate: what the gate says; ``None`` where the rule refuses.
+        problems: what keeps the command from getting that far, in words.
+        next_command: what it would do, in a sentence.
+    """
+
+    summary: RunSummary
+    request: SandboxRequest | None
+    trees: tuple[str, ...]
+    violations: tuple[str, ...]
+    host: HostCapability | None
+    decision: Decision | None
+    gate: GateDecision | None
+    problems: tuple[str, ...]
+    next_command: str
+
+
+def summarize(root: str, run: str) -> RunSummary:
+    """Reads one run, without its lock.
+
+    Raises:
+        UsageError: no such run.
+        StateError: state or log is damaged.
+        StorageError: the state could not be read.
+    """
+    with open_run(root, run) as folder:
+        return _summary(folder, read_run_unlocked(folder))
+
+
+def explain(root: str, run: str, *, asked: Asked) -> Explanation:
+    """Says what the next command with these options would do.
+
+    What keeps it from getting that far is told in ``problems``, and all else all the same.
+
+    Raises:
+        UsageError: no such run.
+        StateError: state or log is damaged.
+        StorageError: the state could not be read.
+    """
+    with open_run(root, run) as folder:
+        reading = read_run_unlocked(folder)
+        summary = _summary(folder, reading)
+        state_path, log_path = folder.state_path, folder.log.shown_as
+    problems: list[str] = []
+    if summary.busy:
+        problems.append("a launch of the run lives, so that the command would find it busy")
+    if reading.log_failure is not None:
+        problems.append(str(reading.log_failure))
+    requested: Requested | None = None
+    try:
+        requested = read_request(asked)
+    except ConfigurationError as error:
+        problems.append(str(error))
+    program = find_bubblewrap()
+    profile: Profile | None = None
+    violations: tuple[Violation, ...] = ()
+    if summary.workspace is None:
+        problems.append("the run has lost its workspace")
+    else:
+        guarded = Guarded(
+            configuration=None if requested is None else requested.configuration,
+            state=state_path,
+            log=log_path,
+            sandbox_program=program,
+            trees=(summary.workspace, *asked.writable),
+        )
+        try:
+            trees, found = judge(guarded)
+        except SandboxPinError as error:
+            problems.append(str(error))
+        else:
+            violations = found
+            profile = launch_profile(trees, root)
+    host = None if profile is None else probe_host(program, profile)
+    decision: Decision | None = None
+    gate: GateDecision | None = None
+    if requested is not None:
+        request = requested.request
+        decision = decide(
+            reading.in_force,
+            request,
+            kind=summary.kind,
+            accept_config_change=asked.consent.covers(request),
+            at=now(),
+        )
+        if not isinstance(decision, Refuse):
+            pin = decision.pin
+            gate = pass_gate(pin.mode, host, kind=summary.kind, backend=pinned_backend(pin))
+        if grave_violations(violations, held=reading.in_force, request=request, kind=summary.kind):
+            problems.append("the placement: see the violations")
+    return Explanation(
+        summary=summary,
+        request=None if requested is None else requested.request,
+        trees=() if profile is None else (profile.workspace, *profile.writable),
+        violations=tuple(describe_violation(violation) for violation in violations),
+        host=host,
+        decision=decision,
+        gate=gate,
+        problems=tuple(problems),
+        next_command=_next(tuple(problems), decision, gate, summary.status),
+    )
+
+
+def _next(
+    problems: tuple[str, ...], decision: Decision | None, gate: GateDecision | None, status: RunStatus
+) -> str:
+    if problems or decision is None:
+        return f"stops before it decides: {problems[0]}"
+    if isinstance(decision, Refuse) or gate is None:
+        return "refused; nothing is written or launched"
+    if isinstance(gate, RefuseLaunch):
+        return f"the pin is settled ({describe_decision(decision)}), but {describe_gate(gate)}"
+    by = "resume" if status is RunStatus.BLOCKED else "step"
+    return f"{by} launches: {describe_gate(gate)}"
+
+
+def _summary(folder: RunFolder, reading: RunReading) -> RunSummary:
+    state = reading.loaded.state
+    recent: list[Entry] = []
+    with contextlib.suppress(FileNotFoundError, StorageError):
+        recent = folder.log.recent()
+    launch: LaunchStarted | None = None
+    end: LaunchEnded | None = None
+    for entry in recent:
+        if isinstance(entry, LaunchStarted):
+            launch, end = entry, None
+        elif isinstance(entry, LaunchEnded):
+            end = entry
+    return RunSummary(
+        run=state.run,
+        kind=state.kind,
+        status=reading.status,
+        busy=reading.busy,
+        workspace=state.workspace,
+        created_at=state.created_at,
+        parent=state.parent,
+        in_force=reading.in_force,
+        state_pin=reading.loaded.pin,
+        witness=reading.witness,
+        passed_over=reading.passed_over,
+        last_launch=launch,
+        last_end=end,
+    )
