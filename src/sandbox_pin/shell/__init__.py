@@ -1,1 +1,68 @@
-"""The half that touches the world: files, locks, processes, the host."""
+"""The half that touches the world: files, locks, processes, the host.
+
+Public for orchestrators that keep their own state and start their own processes:
+
+1. ``apply_decision`` carries a decision out, over a log of two methods (``RunLog``).
+2. ``gather_item``, ``gather_tree`` and ``judge_placement`` say what a launch could change.
+3. ``probe_host`` and ``pass_gate`` say what becomes of a launch; ``launch_arguments`` turns that into one.
+"""
+
+from sandbox_pin.core.gate import (
+    Capable,
+    Enforce,
+    GateDecision,
+    HostCapability,
+    Incapable,
+    RefuseLaunch,
+    RunUnenforced,
+    pass_gate,
+)
+from sandbox_pin.core.placement import (
+    Item,
+    ItemRole,
+    LaunchTree,
+    Violation,
+    describe_violation,
+    judge_placement,
+)
+from sandbox_pin.shell.apply import Applied, RunLog, SavePin, apply_decision
+from sandbox_pin.shell.bubblewrap import Profile, Report, open_memory, read_report
+from sandbox_pin.shell.config import ConfigurationFile, load_configuration
+from sandbox_pin.shell.host import find_bubblewrap, probe_host
+from sandbox_pin.shell.launch import launch_arguments
+from sandbox_pin.shell.placement import gather_item, gather_tree, interpreter_and_package
+from sandbox_pin.shell.run_log import FileRunLog
+
+__all__ = [
+    "Applied",
+    "Capable",
+    "ConfigurationFile",
+    "Enforce",
+    "FileRunLog",
+    "GateDecision",
+    "HostCapability",
+    "Incapable",
+    "Item",
+    "ItemRole",
+    "LaunchTree",
+    "Profile",
+    "RefuseLaunch",
+    "Report",
+    "RunLog",
+    "RunUnenforced",
+    "SavePin",
+    "Violation",
+    "apply_decision",
+    "describe_violation",
+    "find_bubblewrap",
+    "gather_item",
+    "gather_tree",
+    "interpreter_and_package",
+    "judge_placement",
+    "launch_arguments",
+    "load_configuration",
+    "open_memory",
+    "pass_gate",
+    "probe_host",
+    "read_report",
+]

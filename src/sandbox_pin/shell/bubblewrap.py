@@ -37,7 +37,7 @@ class Profile(Struct, frozen=True, kw_only=True):
     new_session: bool = True
 
 
-def sandbox_arguments(program: str, profile: Profile, *, status: int) -> list[str]:
+def sandbox_arguments(program: str, profile: Profile, *, status: int | None = None) -> list[str]:
     """The command line of bwrap, up to where the command follows.
 
     Args:
@@ -45,6 +45,7 @@ def sandbox_arguments(program: str, profile: Profile, *, status: int) -> list[st
         profile: what differs from launch to launch.
         status: the descriptor that bwrap reports on: a line with ``exit-code`` is there only if the command
             was really run and waited for, as bwrap's own failure has the same exit status as a command's.
+            ``None``: it does not report.
     """
     # The order matters: what is mounted later covers what is below it.
     arguments = [program, "--unshare-user", "--unshare-pid", "--unshare-ipc", "--unshare-uts"]
@@ -63,8 +64,9 @@ def sandbox_arguments(program: str, profile: Profile, *, status: int) -> list[st
         arguments += ["--bind", folder, folder]
     for folder in closed:
         arguments += ["--remount-ro", folder]
-    arguments += ["--chdir", profile.workspace, "--json-status-fd", str(status), "--"]
-    return arguments
+    if status is not None:
+        arguments += ["--json-status-fd", str(status)]
+    return [*arguments, "--chdir", profile.workspace, "--"]
 
 
 class Report(Struct, frozen=True):

@@ -172,6 +172,26 @@ def signals_for_launch() -> Generator[set[Signals]]:
         _ = signal.pthread_sigmask(signal.SIG_SETMASK, mask)
 
 
+def launch_arguments(
+    gate: Enforce | RunUnenforced, command: list[str], profile: Profile, *, status: int | None = None
+) -> list[str]:
+    """The arguments of one launch, for a program that starts its processes itself.
+
+    Args:
+        gate: what the gate said; a refused launch has no arguments.
+        command: the command, its program's absolute path first.
+        profile: where it works, and what it may write.
+        status: the descriptor that the sandbox reports on (``read_report``); ``None``: it does not.
+    """
+    match gate:
+        case Enforce(program=program):
+            return [*sandbox_arguments(program, profile, status=status), *command]
+        case RunUnenforced():
+            return command
+        case _:
+            assert_never(gate)
+
+
 def hold_launch(
     gate: Enforce | RunUnenforced, command: Command, profile: Profile, *, run: str, mask: set[Signals]
 ) -> HeldLaunch:
@@ -189,16 +209,10 @@ def hold_launch(
     """
     environment = {name: value for name, value in os.environ.items() if not name.startswith(_OURS)}
     environment[MARKER] = run
-    status = None
-    arguments = command.arguments
-    match gate:
-        case Enforce(program=program):
-            status = open_memory("status")
-            arguments = [*sandbox_arguments(program, profile, status=status.fileno()), *arguments]
-        case RunUnenforced():
-            pass
-        case _:
-            assert_never(gate)
+    status = open_memory("status") if isinstance(gate, Enforce) else None
+    arguments = launch_arguments(
+        gate, command.arguments, profile, status=None if status is None else status.fileno()
+    )
     try:
         child = spawn(
             arguments,
