@@ -1,15 +1,18 @@
 # make demo     the point, in one real run
-# make test     every check, and the tests on every supported Python found
+# make test     every check, and the tests on every supported Python that is found
 # make check    lint, types and layers alone
 # make unit     the tests alone, on $(PYTHON)
-# make lock     resolve the development dependencies anew
+# make lock     resolve the development dependencies anew (needs uv)
 
 PYTHON ?= python3
 VENV ?= .venv
 BIN = $(VENV)/bin
 READY = $(VENV)/.ready
-# nothing of the caller's Python set-up reaches the environment that is tested
-export PYTHONPATH =
+COMPILE = uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --all-extras --upgrade \
+    --custom-compile-command 'make lock' pyproject.toml
+
+# nothing of the caller's own Python set-up reaches what is tested
+unexport PYTHONPATH PYTHONHOME PYTHONDONTWRITEBYTECODE SANDBOX_PIN_RUNS SANDBOX_PIN_LAUNCH
 export PYTHONNOUSERSITE = 1
 
 .PHONY: demo test check unit lock clean
@@ -18,8 +21,8 @@ export PYTHONNOUSERSITE = 1
 demo: $(READY)
 	$(BIN)/python demo/demo.py
 
-test: check
-	PYTHON=$(PYTHON) sh tests/run-on-every-python
+test: check unit
+	sh tests/on-other-pythons $(BIN)/python
 
 check: $(READY)
 	$(BIN)/ruff check .
@@ -29,17 +32,18 @@ check: $(READY)
 	$(BIN)/lint-imports
 
 unit: $(READY)
-	$(BIN)/pytest --cov --cov-report=term
+	$(BIN)/pytest --numprocesses auto --cov --cov-report term
 
 lock:
-	uv pip compile --universal --python-version 3.11 --generate-hashes --all-extras --group dev \
-	    pyproject.toml -o requirements/dev.txt --upgrade
+	$(COMPILE) --group dev --output-file requirements/dev.txt
+	$(COMPILE) --group test --output-file requirements/test.txt
 
 clean:
-	rm -rf .venv* .coverage* .hypothesis .mypy_cache .pytest_cache .ruff_cache build dist mutants
+	rm -rf .venv* .coverage* .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache build dist
 
 $(READY): requirements/dev.txt pyproject.toml
+	$(PYTHON) -c 'import sys; assert sys.version_info >= (3, 11), "sandbox-pin needs Python 3.11 or newer"'
 	$(PYTHON) -m venv --clear $(VENV)
-	$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes -r requirements/dev.txt
+	$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes --requirement requirements/dev.txt
 	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
 	touch $@
