@@ -2,7 +2,6 @@
 
 import os
 import sys
-import traceback
 from importlib import import_module
 from typing import Final, NoReturn
 
@@ -94,7 +93,7 @@ def call(arguments: list[str]) -> int:
         say(f"{error.filename or 'the system'}: {error.strerror}")
         return ExitStatus.STORAGE
     except Exception:  # noqa: BLE001 - the default status of a crash, 1, is one that a launched command may have
-        traceback.print_exc()
+        sys.excepthook(*sys.exc_info())
         say("this is a bug in sandbox-pin; nothing more was done")
         return ExitStatus.BUG
 

@@ -12,7 +12,6 @@ from msgspec import Struct
 
 from sandbox_pin.core.configuration import Configuration, read_configuration
 from sandbox_pin.errors import ConfigurationError
-from sandbox_pin.shell.config_formats import choose_parser
 
 MAXIMUM_SIZE = 1024 * 1024
 """In bytes. A configuration file is written by hand, and all of it is read before anything is decided."""
@@ -53,6 +52,8 @@ def load_configuration(path: str) -> ConfigurationFile:
     try:
         facts = os.fstat(descriptor)
         _refuse_unreadable_kinds(facts, path)
+        from sandbox_pin.shell.config_formats import choose_parser  # noqa: PLC0415 - not where no file is named
+
         parse = choose_parser(path)
         raw = _read_whole(descriptor, facts, path)
     except OSError as error:

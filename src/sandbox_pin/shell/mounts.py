@@ -7,7 +7,6 @@ all of placement this is a snapshot.
 import os
 import re
 from collections.abc import Iterable
-from pathlib import Path
 from typing import NamedTuple
 
 from sandbox_pin.core.placement import Place
@@ -88,7 +87,8 @@ def read_mounts(file: str) -> MountTable:
             ordinary folder, and a guess would be in the agent's favour.
     """
     try:
-        content = Path(file).read_bytes()
+        with open(file, "rb") as table:
+            content = table.read()
     except OSError as error:
         raise StorageError(
             f"the list of mounts can't be read ({error.strerror}), so what a launch can write is not known",

@@ -8,7 +8,6 @@ first name is looked up in it.
 import errno
 import os
 import stat
-from pathlib import Path
 from typing import NamedTuple
 
 from sandbox_pin.core.placement import FileObject, Identity, MountBelow
@@ -168,7 +167,7 @@ def _absolute(path: str) -> str:
     if path.startswith("/"):
         return path
     try:
-        return f"{Path.cwd()}/{path}"
+        return f"{os.getcwd()}/{path}"
     except OSError as error:
         raise StorageError("the working folder, from which the path starts, is gone", file=path) from error
 
@@ -176,7 +175,7 @@ def _absolute(path: str) -> str:
 def _answer(absolute: str) -> Identity | None:
     """What the kernel comes to; ``None`` for nothing, or where the walk will find out why."""
     try:
-        # Not by `Path`, which would tidy the path before anything has looked at it.
+        # Not by `pathlib`, which would tidy the path before anything has looked at it.
         return identity_of(os.stat(absolute))
     except OSError as error:
         if error.errno in {errno.ENOENT, errno.ENOTDIR, errno.EACCES, errno.ELOOP}:

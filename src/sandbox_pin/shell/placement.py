@@ -7,7 +7,6 @@ before anything is written, with one ``PathReader`` for all of them.
 import os
 import site
 import sys
-from pathlib import Path, PurePath
 
 import msgspec
 
@@ -97,7 +96,7 @@ def interpreter_and_package(*, reader: PathReader | None = None) -> tuple[Item, 
         gather_item(ItemRole.INTERPRETER, standard_library, holds=True, reader=reader),
     ]
     # What lies below a folder that is only searched does not decide: a workspace may well lie below it.
-    holding = dict.fromkeys([str(Path(__file__).parent.parent), _folder_of(msgspec.__file__)], True)
+    holding = dict.fromkeys([os.path.dirname(os.path.dirname(__file__)), _folder_of(msgspec.__file__)], True)
     searched = [entry or "." for entry in map(os.fsdecode, sys.path)]
     if sys.pycache_prefix:
         searched.append(sys.pycache_prefix)
@@ -113,4 +112,4 @@ def interpreter_and_package(*, reader: PathReader | None = None) -> tuple[Item, 
 
 
 def _folder_of(file: str) -> str:
-    return str(PurePath(file).parent)
+    return os.path.dirname(file)

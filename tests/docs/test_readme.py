@@ -1,0 +1,73 @@
+"""What the README shows is what happens: every example in it is run."""
+
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from sandbox_pin.cli.exit_status import ExitStatus
+
+ROOT = Path(__file__).parents[2]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+def blocks(language: str) -> list[str]:
+    """The code blocks of a language, in order."""
+    return re.findall(rf"^```{language}\n(.*?)^```$", README, flags=re.MULTILINE | re.DOTALL)
+
+
+def as_pattern(expected: str) -> re.Pattern[str]:
+    """The expected output, in which ``...`` stands for anything on its line."""
+    return re.compile(re.escape(expected).replace(re.escape("..."), r"[^\n]*"))
+
+
+@pytest.mark.parametrize("block", blocks("python"))
+def test_python_examples_run_as_they_stand(block: str) -> None:
+    """A reader can paste an example into a file and run it."""
+    done = subprocess.run([sys.executable, "-c", block], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.fixture
+def scratch() -> Iterator[Path]:
+    """A folder with a project and a configuration; not in /tmp, of which a launch has one of its own."""
+    with tempfile.TemporaryDirectory(dir="/var/tmp") as name:
+        folder = Path(name)
+        (folder / "project").mkdir()
+        (folder / "sandbox.toml").write_text('[sandbox]\nmode = "required"\n', encoding="utf-8")
+        yield folder
+
+
+@pytest.mark.parametrize("block", blocks("console"))
+def test_console_examples_print_what_the_readme_shows(block: str, scratch: Path) -> None:
+    """A reader sees what the README shows; a status other than 0 is shown behind the output."""
+    environment = {
+        "HOME": str(scratch),
+        "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
+        "SANDBOX_PIN_RUNS": str(scratch / "runs"),
+    }
+    steps = re.findall(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", block, flags=re.MULTILINE)
+    assert steps
+    for command, expected in steps:
+        done = subprocess.run(
+            ["/bin/sh", "-c", command],
+            cwd=scratch,
+            env=environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            check=False,
+        )
+        status = f"[exit status {done.returncode}]\n" if done.returncode else ""
+        assert as_pattern(expected).fullmatch(done.stdout + status), (command, done.stdout, done.returncode)
+
+
+def test_exit_statuses_of_the_readme_are_those_of_the_program() -> None:
+    """The table lists each status that the program itself ends with, and no other."""
+    listed = {int(number) for number in re.findall(r"^\| (\d+) \|", README, flags=re.MULTILINE)}
+    assert listed == {int(status) for status in ExitStatus} - {ExitStatus.OK, ExitStatus.INTERRUPTED}
