@@ -12,7 +12,7 @@ COMPILE = uv pip compile --quiet --universal --python-version 3.11 --generate-ha
     --custom-compile-command 'make lock' pyproject.toml
 
 # nothing of the caller's own Python set-up reaches what is tested
-unexport PYTHONPATH PYTHONHOME PYTHONDONTWRITEBYTECODE SANDBOX_PIN_RUNS SANDBOX_PIN_LAUNCH
+unexport PYTHONPATH PYTHONHOME SANDBOX_PIN_RUNS SANDBOX_PIN_LAUNCH
 export PYTHONNOUSERSITE = 1
 
 .PHONY: demo test check unit lock clean
@@ -37,6 +37,7 @@ unit: $(READY)
 lock:
 	$(COMPILE) --group dev --output-file requirements/dev.txt
 	$(COMPILE) --group test --output-file requirements/test.txt
+	$(COMPILE) --resolution lowest-direct --output-file requirements/oldest.txt
 
 clean:
 	rm -rf .venv* .coverage* .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache build dist

@@ -39,12 +39,18 @@ ALL: Final = list(product(SandboxMode, RunKind, HOSTS, BACKENDS))
 
 @pytest.mark.parametrize(("mode", "kind", "host", "backend"), ALL)
 def test_gate_table(mode: SandboxMode, kind: RunKind, host: str, backend: str | None) -> None:
-    """Only a host that can, with the backend that a remote run is pinned to, enforces anything."""
+    """Only a host that can, with the backend that a remote run is pinned to, enforces anything.
+
+    A host that nobody probed is no finding: a mode that depends on it launches nothing.
+    """
     found = HOSTS[host]
     decision = pass_gate(mode, found, kind=kind, backend=backend)
     another = kind is RunKind.REMOTE and backend == "other"
     can = isinstance(found, Capable) and not another
-    assert type(decision) is TABLE[mode, kind][0 if can else 1]
+    right = TABLE[mode, kind][0 if can else 1]
+    if found is None and mode is not SandboxMode.DISABLED:
+        right = RefuseLaunch
+    assert type(decision) is right
     assert decision.asked is mode
     match decision:
         case Enforce():

@@ -125,17 +125,25 @@ def encode_run_state(state: RunState, pin: SandboxPin) -> bytes:
     Raises:
         ConfigurationError: the pin would not read back equal, or a text has half a surrogate pair.
     """
-    try:
-        raw = msgspec.json.encode(state)
-    except UnicodeEncodeError as error:
-        raise ConfigurationError(f"this state can't be written: {error.reason}") from None
-    return msgspec.json.format(replace_pin(raw, pin)) + b"\n"
+    return msgspec.json.format(replace_pin(_encoded(state), pin)) + b"\n"
 
 
 def encode_changes(state: RunState, changed: RunState) -> dict[str, bytes]:
-    """The fields in which ``changed`` differs from ``state``, as JSON text by name."""
-    return {
-        name: msgspec.json.encode(getattr(changed, name))
-        for name in RunState.__struct_fields__
-        if getattr(changed, name) != getattr(state, name)
-    }
+    """The fields in which ``changed`` differs from ``state``, as JSON text by name.
+
+    Raises:
+        ConfigurationError: a text has half a surrogate pair.
+    """
+    before = _members(_encoded(state))
+    return {name: value for name, value in _members(_encoded(changed)).items() if before[name] != value}
+
+
+def _members(raw: bytes) -> dict[str, bytes]:
+    return {member.key: raw[member.start : member.end] for member in walk_members(raw)}
+
+
+def _encoded(state: RunState) -> bytes:
+    try:
+        return msgspec.json.encode(state)
+    except UnicodeEncodeError as error:
+        raise ConfigurationError(f"this state can't be written: {error.reason}") from None
