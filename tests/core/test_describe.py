@@ -108,8 +108,7 @@ DECISIONS: Final[list[tuple[type, SandboxPin | Disputed | Unpinned, SandboxReque
         Unpinned(),
         SandboxRequest(mode=SandboxMode.REQUIRED),
         False,
-        "upgrade: pinned from none yet: the state is from before pins "
-        f"to required (upgraded {LATER})",
+        f"upgrade: pinned from none yet: the state is from before pins to required (upgraded {LATER})",
     ),
     (
         Unchanged,

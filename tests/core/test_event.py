@@ -5,7 +5,7 @@ from typing import Final
 
 import msgspec
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 from core.strategies import (
@@ -52,6 +52,7 @@ from sandbox_pin.core.event import (
     decode_line,
     encode_line,
 )
+from sandbox_pin.core.record import make_pin
 
 PIN: Final = PinV1(mode=SandboxMode.REQUIRED, source=PinSource.CREATED, recorded_at=AT)
 ENDED: Final = LaunchEnded(at=AT, run="r", kind=RunKind.LOCAL, pin=PIN, ran=True, exit_code=0, signal=None)
@@ -269,6 +270,14 @@ def test_what_is_no_entry_is_not_logged(value: object) -> None:
         _ = encode_line(value)  # type: ignore[arg-type]  # a program without a type checker
 
 
+@example(
+    make_pin(mode=SandboxMode.REQUIRED, source=PinSource.CREATED, recorded_at="x", backend="bubblewrap"),
+    make_pin(mode=SandboxMode.REQUIRED, source=PinSource.CREATED, recorded_at="x", backend="other"),
+    SandboxRequest(mode=SandboxMode.REQUIRED),
+    RunKind.REMOTE,
+    "r",
+    "root",
+)
 @given(
     held_pins | st.just(Unpinned()),
     st.none() | held_pins,

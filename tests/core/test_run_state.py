@@ -86,7 +86,7 @@ def test_changes_are_those_fields_alone_and_lead_to_the_changed_state(
 @given(st.lists(st.tuples(st.sampled_from(["a", "Run", "statuses", "é"]), foreign_values), max_size=3))
 def test_whatever_else_stands_in_it_is_not_looked_at(others: list[tuple[str, str]]) -> None:
     """Repeated keys, numbers of no end and half a surrogate pair, as long as they are not in our fields."""
-    beside = "".join(f',{json.dumps(key, ensure_ascii=False)}:{value}' for key, value in others)
+    beside = "".join(f",{json.dumps(key, ensure_ascii=False)}:{value}" for key, value in others)
     raw = RAW.rstrip()[:-1] + f"{beside}}}".encode()
     assert decode_run_state(raw, run="r") == (STATE, PIN)
 
@@ -149,7 +149,9 @@ def test_a_newer_protocol_is_no_damage() -> None:
     assert (caught.value.field, caught.value.remedy) == ("protocol", NEWER)
 
 
-@pytest.mark.parametrize("raw", [b"", b"[]", b"null", b"\xff", b"{", RAW[:-3], RAW + b"x", b"\xef\xbb\xbf" + RAW])
+@pytest.mark.parametrize(
+    "raw", [b"", b"[]", b"null", b"\xff", b"{", RAW[:-3], RAW + b"x", b"\xef\xbb\xbf" + RAW]
+)
 def test_what_is_no_object_is_damage(raw: bytes) -> None:
     with pytest.raises(StateError):
         decode_run_state(raw, run="r")

@@ -4,7 +4,7 @@ Each entry carries ``pin``, the pin that holds from it on; the last whole entry 
 read from its end, and any one entry is enough to know what the run is held to.
 """
 
-from typing import Annotated, Final, TypeAlias
+from typing import Annotated, Final, TypeAlias, assert_never
 
 import msgspec
 from msgspec import Meta, Struct
@@ -212,11 +212,6 @@ def change_entry(
     """
     change = decision.entry
     before = change.before
-    of = (
-        PinAccepted
-        if isinstance(decision, Accept)
-        else (PinStrengthened if isinstance(decision, Strengthen) else PinUpgraded)
-    )
     match before:
         case Unpinned():
             state, disputed = None, None
@@ -224,7 +219,16 @@ def change_entry(
             state, disputed = before.state, before.witness
         case _:
             state, disputed = before, None
-    return of(
+    match decision:
+        case Accept():
+            kind: type[PinUpgraded | PinStrengthened | PinAccepted] = PinAccepted
+        case Strengthen():
+            kind = PinStrengthened
+        case Upgrade():
+            kind = PinUpgraded
+        case _:
+            assert_never(decision)
+    return kind(
         at=change.at,
         run=run,
         kind=change.kind,
