@@ -5,6 +5,7 @@ import pytest
 from sandbox_pin import StateError, decode_pin
 from sandbox_pin.core.event import decode_line
 
+OFF = '{"schema":1,"mode":"off","source":"created","recorded_at":"x"}'
 PIN = '{"schema":1,"mode":"required","source":"created","recorded_at":"x"}'
 COMMON = f'"at":"x","run":"r","kind":"local","pin":{PIN}'
 
@@ -16,12 +17,12 @@ COMMON = f'"at":"x","run":"r","kind":"local","pin":{PIN}'
         (f'{{"event":"nap",{COMMON}}}', 'event: found "nap"; expected an event that this version knows'),
         (f'{{"event":"run_recovered",{COMMON},"before":null,"kept":[1]}}', "kept.*str"),
         (
-            f'{{"event":"launch_ended","at":"x","run":"r","kind":"local","pin":{PIN.replace("required", "off")}}}',
+            f'{{"event":"launch_ended","at":"x","run":"r","kind":"local","pin":{OFF}}}',
             'pin.mode: found "off"; expected one of disabled, preferred, required',
         ),
         # The first of two is what could not be decoded, and the last is what stands there.
         (
-            f'{{"event":"launch_ended","pin":{PIN.replace("required", "off")},"pin":5}}',
+            f'{{"event":"launch_ended","pin":{OFF},"pin":5}}',
             "pin.mode: .*; expected one of disabled, preferred, required",
         ),
         (f'{{"event":"launch_ended",{COMMON},"extra":1}}', "extra: an unknown key"),

@@ -93,7 +93,9 @@ def call(arguments: list[str]) -> int:
         say(f"{error.filename or 'the system'}: {error.strerror}")
         return ExitStatus.STORAGE
     except Exception:  # noqa: BLE001 - the default status of a crash, 1, is one that a launched command may have
-        sys.excepthook(*sys.exc_info())
+        import traceback  # noqa: PLC0415 - 1 ms that no other command spends
+
+        traceback.print_exc()
         say("this is a bug in sandbox-pin; nothing more was done")
         return ExitStatus.BUG
 
