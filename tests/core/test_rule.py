@@ -93,7 +93,7 @@ def is_weaker(case: Case) -> bool:
 
 @settings(max_examples=100)
 @given(cases(), st.booleans())
-def test_the_kind_of_decision_is_the_table_of_the_design(case: Case, accept: bool) -> None:  # noqa: FBT001 - drawn
+def test_the_kind_of_decision_is_the_table_of_the_design(case: Case, accept: bool) -> None:
     """Weaker, else stronger, else a new fact, else unchanged: in this order."""
     kind, pin, request = case
     decision = decided(case, accept=accept)
@@ -122,7 +122,7 @@ def test_without_the_flag_nothing_becomes_weaker(case: Case) -> None:
 
 
 @given(cases(), st.booleans())
-def test_only_an_accept_lowers_a_strength(case: Case, accept: bool) -> None:  # noqa: FBT001 - drawn
+def test_only_an_accept_lowers_a_strength(case: Case, accept: bool) -> None:
     """And an accept does so only to what was asked."""
     kind, before, request = case
     decision = decided(case, accept=accept)
@@ -192,7 +192,7 @@ def test_a_refused_request_stays_refused(case: Case) -> None:
 
 
 @given(cases(), st.booleans())
-def test_a_request_without_an_opinion_never_loses_a_backend(case: Case, accept: bool) -> None:  # noqa: FBT001 - drawn
+def test_a_request_without_an_opinion_never_loses_a_backend(case: Case, accept: bool) -> None:
     """A fact that the request leaves out is kept, by an accept too."""
     kind, before, request = case
     silent = (kind, before, msgspec.structs.replace(request, backend=None))
@@ -204,7 +204,7 @@ def test_a_request_without_an_opinion_never_loses_a_backend(case: Case, accept: 
 
 
 @given(cases(), st.booleans())
-def test_a_decision_is_determined_by_its_arguments(case: Case, accept: bool) -> None:  # noqa: FBT001 - drawn
+def test_a_decision_is_determined_by_its_arguments(case: Case, accept: bool) -> None:
     """The same again gives an equal value, with an equal hash."""
     first, second = decided(case, accept=accept), decided(case, accept=accept)
     assert first == second
@@ -212,7 +212,7 @@ def test_a_decision_is_determined_by_its_arguments(case: Case, accept: bool) -> 
 
 
 @given(cases(), st.booleans())
-def test_the_time_decides_nothing(case: Case, accept: bool) -> None:  # noqa: FBT001 - drawn
+def test_the_time_decides_nothing(case: Case, accept: bool) -> None:
     """Another time changes the time in the result, and nothing else."""
     first, second = decided(case, accept=accept, at="t1"), decided(case, accept=accept, at="t2")
     assert type(first) is type(second)
@@ -226,7 +226,7 @@ def test_the_time_decides_nothing(case: Case, accept: bool) -> None:  # noqa: FB
 
 
 @given(cases(), st.booleans())
-def test_a_change_tells_the_log_everything(case: Case, accept: bool) -> None:  # noqa: FBT001 - drawn
+def test_a_change_tells_the_log_everything(case: Case, accept: bool) -> None:
     """The pin before and after, the request, the kind and the time are in the entry, and the source fits."""
     kind, before, request = case
     decision = decided(case, accept=accept)
@@ -394,7 +394,7 @@ def test_backends_compare_by_name(pinned: str | None, requested: str | None, at:
 
 
 @given(cases(), st.booleans())
-def test_a_decision_shows_its_tag_in_json(case: Case, accept: bool) -> None:  # noqa: FBT001 - drawn
+def test_a_decision_shows_its_tag_in_json(case: Case, accept: bool) -> None:
     """JSON shows the very value, and which decision it is."""
     decision = decided(case, accept=accept)
     shown = msgspec.json.decode(msgspec.json.encode(decision))
@@ -410,7 +410,7 @@ def test_a_decision_has_no_truth_value(kind: type) -> None:
 
 
 @given(cases(), st.booleans())
-def test_a_decision_can_not_be_changed(case: Case, accept: bool) -> None:  # noqa: FBT001 - drawn
+def test_a_decision_can_not_be_changed(case: Case, accept: bool) -> None:
     """Frozen all the way down."""
     decision = decided(case, accept=accept)
     for value in (decision, decision.pin, case[2]):

@@ -128,7 +128,7 @@ def test_a_field_of_another_type_is_named(fields: dict[str, object], field: str)
     with pytest.raises(StateError) as caught:
         decode_run_state(changed(**fields), run="r")
     assert (caught.value.field or "").startswith(field)
-    assert field.split(".")[0] in str(caught.value)
+    assert field.split(".", maxsplit=1)[0] in str(caught.value)
 
 
 @pytest.mark.parametrize("name", ["run", "kind", "status", "launch", "protocol", "sandbox_pin"])

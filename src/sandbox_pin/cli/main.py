@@ -1,8 +1,10 @@
 """The command ``sandbox-pin``: splits off the launched command, calls click, maps errors to exit statuses."""
 
 import os
+import signal
 import sys
 from importlib import import_module
+from io import TextIOWrapper
 from typing import Final, NoReturn
 
 import click
@@ -27,6 +29,7 @@ _COMMANDS: Final = {
 """Each command and the module that it is in, imported only when it is called."""
 
 
+_STANDARD_OUTPUT: Final = 1
 _STANDARD_ERROR: Final = 2
 
 
@@ -68,6 +71,7 @@ def call(arguments: list[str]) -> int:
             no option is looked for in it.
     """
     _open_standard_descriptors()
+    _print_whatever_comes()
     words: tuple[str, ...] | None = None
     if "--" in arguments:
         split = arguments.index("--")
@@ -89,6 +93,11 @@ def call(arguments: list[str]) -> int:
         return ExitStatus.USAGE
     except (click.Abort, KeyboardInterrupt):
         return ExitStatus.INTERRUPTED
+    except BrokenPipeError:
+        # As `sandbox-pin log | head` ends: quietly, and with nothing left to flush into the closed pipe.
+        with open(os.devnull, "wb") as nothing:
+            _ = os.dup2(nothing.fileno(), _STANDARD_OUTPUT)
+        return 128 + signal.SIGPIPE
     except OSError as error:
         say(f"{error.filename or 'the system'}: {error.strerror}")
         return ExitStatus.STORAGE
@@ -118,3 +127,10 @@ def _open_standard_descriptors() -> None:
     while (descriptor := os.open(os.devnull, os.O_RDWR)) <= _STANDARD_ERROR:
         pass
     os.close(descriptor)
+
+
+def _print_whatever_comes() -> None:
+    """Text that a terminal's encoding lacks is printed as escapes, rather than ending a command."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
