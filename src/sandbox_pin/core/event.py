@@ -10,11 +10,11 @@ import msgspec
 from msgspec import Meta, Struct
 
 from sandbox_pin.core.decision import Accept, Strengthen, Upgrade
-from sandbox_pin.core.explain import DecodingError, explained
+from sandbox_pin.core.explain import explained
 from sandbox_pin.core.modes import RunKind, SandboxMode
 from sandbox_pin.core.record import EXPECTED, Disputed, SandboxPin, ShortText, Unpinned
 from sandbox_pin.core.request import SandboxRequest
-from sandbox_pin.core.strict_json import is_whole_object, refuse_repeated_keys
+from sandbox_pin.core.strict_json import DecodingError, is_whole_object, refuse_repeated_keys
 from sandbox_pin.errors import ConfigurationError, StateError
 
 RunName: TypeAlias = Annotated[str, Meta(min_length=1, max_length=255)]

@@ -3,13 +3,8 @@
 from collections.abc import Mapping
 from typing import Final
 
-import msgspec
-
-from sandbox_pin.core.strict_json import walk_members
+from sandbox_pin.core.strict_json import find_members
 from sandbox_pin.errors import StateError
-
-DecodingError = (msgspec.MsgspecError, UnicodeError, RecursionError)
-"""All that msgspec's decoders raise on any input (checked by fuzzing)."""
 
 _PLACE: Final = " - at `$"
 _MISSING: Final = "Object missing required field `"
@@ -31,7 +26,7 @@ def explained(error: Exception, raw: bytes | str, expected: Mapping[str, str]) -
     if isinstance(raw, str):
         raw = raw.encode(errors="surrogatepass")
     try:
-        _ = walk_members(raw)
+        _ = find_members(raw)
     except StateError as shape:
         return StateError(shape.problem, expected=whole)
     message, _, place = str(error).partition(_PLACE)
@@ -53,7 +48,7 @@ def _found(raw: bytes, field: str) -> str | None:
     """What stands at a path of keys, cut to a line's length."""
     for name in field.split("."):
         try:
-            members = [member for member in walk_members(raw) if member.key == name]
+            members = [member for member in find_members(raw) if member.key == name]
         except StateError:
             return None
         if not members:

@@ -10,11 +10,11 @@ import msgspec
 from msgspec import Meta, Struct
 
 from sandbox_pin.core.event import RunName
-from sandbox_pin.core.explain import DecodingError, explained
+from sandbox_pin.core.explain import explained
 from sandbox_pin.core.modes import RunKind
 from sandbox_pin.core.record import SandboxPin, ShortText, Unpinned
 from sandbox_pin.core.state import PINNED_SINCE, read_pin, read_protocol, replace_pin
-from sandbox_pin.core.strict_json import walk_members
+from sandbox_pin.core.strict_json import DecodingError, find_members
 from sandbox_pin.errors import ConfigurationError, StateError
 
 PROTOCOL: Final = PINNED_SINCE
@@ -104,7 +104,7 @@ def decode_own_fields(raw: bytes, *, run: str) -> RunState:
             remedy=NEWER,
         )
     own: dict[str, bytes] = {}
-    for member in walk_members(raw):
+    for member in find_members(raw):
         if member.key in RunState.__struct_fields__:
             if member.key in own:
                 raise StateError("given twice", field=member.key, expected="the key once")
@@ -139,7 +139,7 @@ def encode_changes(state: RunState, changed: RunState) -> dict[str, bytes]:
 
 
 def _members(raw: bytes) -> dict[str, bytes]:
-    return {member.key: raw[member.start : member.end] for member in walk_members(raw)}
+    return {member.key: raw[member.start : member.end] for member in find_members(raw)}
 
 
 def _encoded(state: RunState) -> bytes:

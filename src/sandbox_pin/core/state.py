@@ -4,35 +4,19 @@ A state belongs to its orchestrator: everything in it but the pin is skipped on 
 byte on writing. So nothing here raises for what stands elsewhere in it, as long as the object can be walked.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 import msgspec
-from msgspec import UNSET, Raw, Struct, UnsetType
 
-from sandbox_pin.core.explain import DecodingError
 from sandbox_pin.core.record import SandboxPin, Unpinned, decode_pin, encode_pin
-from sandbox_pin.core.strict_json import Member, walk_members
+from sandbox_pin.core.strict_json import DecodingError, find_members, values_of
 from sandbox_pin.errors import StateError
 
 PIN_FIELD: Final = "sandbox_pin"
 PROTOCOL_FIELD: Final = "protocol"
 PINNED_SINCE: Final = 12
 """The first protocol of our own states that has a pin."""
-
-_KEY: Final = b'"sandbox_pin"'
-# A key may be spelled with escapes. Each character of ours is one of U+0050 to U+007F, so that a text without
-# these escapes has our key only literally. The standard library's writer makes none of them but \u007f.
-_ESCAPES: Final = (b"\\u005", b"\\u006", b"\\u007")
-
-
-class _Envelope(Struct):
-    """The one field that matters; msgspec skips the rest without building it."""
-
-    sandbox_pin: Raw | UnsetType = UNSET
-
-
-_ENVELOPE: Final = msgspec.json.Decoder(_Envelope)
 
 
 def read_pin(state: bytes, *, pinned_since: int | None = PINNED_SINCE) -> SandboxPin | Unpinned:
@@ -50,10 +34,10 @@ def read_pin(state: bytes, *, pinned_since: int | None = PINNED_SINCE) -> Sandbo
         StateError: the state can't be walked, has the pin twice, or the pin is damaged; or the pin is missing
             or ``{}`` in a state that must have one, or whose ``protocol`` is missing or no whole number.
     """
-    found = _locate_pin(state)
+    found = _only_value(state, PIN_FIELD)
     if found is not None:
         try:
-            pin = decode_pin(state[found.start : found.end])
+            pin = decode_pin(found)
         except StateError as error:
             raise error.located(under=PIN_FIELD) from None
         if pin is not None:
@@ -77,11 +61,10 @@ def read_protocol(state: bytes) -> int:
         StateError: it is missing, given twice, no whole number, or less than 1. ``true``, ``1.0`` and ``"1"``
             are no whole numbers: a loose reader would take them for an old protocol, which has no pin.
     """
-    member = _only_member(state, PROTOCOL_FIELD)
+    found = _only_value(state, PROTOCOL_FIELD)
     expected = "a whole number, 1 or more"
-    if member is None:
+    if found is None:
         raise StateError("missing", field=PROTOCOL_FIELD, expected=expected)
-    found = state[member.start : member.end]
     try:
         protocol = msgspec.json.decode(found, type=int)
     except DecodingError:
@@ -99,7 +82,7 @@ def replace_pin(state: bytes, pin: SandboxPin) -> bytes:
         StateError: the state can't be walked, or has the pin twice.
         ConfigurationError: the pin would not read back equal.
     """
-    return _put(state, PIN_FIELD, encode_pin(pin), at=_locate_pin(state))
+    return replace_members(state, {PIN_FIELD: encode_pin(pin)})
 
 
 def replace_members(state: bytes, values: Mapping[str, bytes]) -> bytes:
@@ -109,39 +92,26 @@ def replace_members(state: bytes, values: Mapping[str, bytes]) -> bytes:
         StateError: the state can't be walked, or has one of the members twice.
     """
     for name, value in values.items():
-        state = _put(state, name, value, at=_only_member(state, name))
+        members = find_members(state)
+        places = [member for member in members if member.key == name]
+        _refuse_several(places, name)
+        if places:
+            start, end = places[0].start, places[0].end
+            parts = [state[:start], value, state[end:]]
+        else:
+            close = state.rindex(b"}")
+            comma = b"," if members else b""
+            parts = [state[:close], comma, msgspec.json.encode(name), b":", value, state[close:]]
+        state = b"".join(parts)
     return state
 
 
-def _put(state: bytes, name: str, value: bytes, *, at: Member | None) -> bytes:
-    if at is not None:
-        return b"".join((state[: at.start], value, state[at.end :]))
-    close = state.rindex(b"}")
-    comma = b"," if walk_members(state) else b""
-    return b"".join((state[:close], comma, msgspec.json.encode(name), b":", value, state[close:]))
+def _only_value(state: bytes, name: str) -> bytes | None:
+    values = values_of(state, name)
+    _refuse_several(values, name)
+    return values[0] if values else None
 
 
-def _locate_pin(state: bytes) -> Member | None:
-    """Where the pin's value stands; ``None`` where the state has no such key.
-
-    Fast where msgspec can read the state and the key can't stand in it twice; exact by a walk otherwise.
-    """
-    if state.count(_KEY) <= 1 and not any(escape in state for escape in _ESCAPES):
-        try:
-            found = _ENVELOPE.decode(state).sandbox_pin
-        except DecodingError:
-            return _only_member(state, PIN_FIELD)
-        if isinstance(found, UnsetType):
-            return None
-        start = state.index(b":", state.index(_KEY)) + 1
-        while state[start : start + 1].isspace():
-            start += 1
-        return Member(PIN_FIELD, start, start + len(memoryview(found)))
-    return _only_member(state, PIN_FIELD)
-
-
-def _only_member(state: bytes, name: str) -> Member | None:
-    members = [member for member in walk_members(state) if member.key == name]
-    if len(members) > 1:
-        raise StateError(f"given {len(members)} times", field=name, expected="the key once")
-    return members[0] if members else None
+def _refuse_several(found: Sequence[object], name: str) -> None:
+    if len(found) > 1:
+        raise StateError(f"given {len(found)} times", field=name, expected="the key once")

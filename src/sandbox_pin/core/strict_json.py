@@ -1,15 +1,22 @@
-"""The second look at JSON: what msgspec lets through, and what it can't read though others write it.
+"""JSON objects with every key seen: what msgspec lets through, and what it can't read though others write it.
 
 msgspec reads fast, but takes a repeated key (the last one wins, msgspec issue 648) and refuses ``NaN`` and
-lone surrogates, which the standard library's writer puts into fields that are not ours. Both need the
-standard library's exact decoder, on odd inputs only.
+lone surrogates, which the standard library's writer puts into fields that are not ours. So an object is read
+as a table whose keys are told apart by identity, which keeps the repeated ones; and where msgspec can't, by
+the standard library's exact decoder.
 """
 
 from json import JSONDecoder
-from typing import NamedTuple
+from typing import Final, NamedTuple
+
+import msgspec
 
 from sandbox_pin.errors import StateError
 
+DecodingError = (msgspec.MsgspecError, UnicodeError, RecursionError)
+"""All that msgspec's decoders raise on any input (checked by fuzzing)."""
+
+_BACKSLASH: Final = ord("\\")
 _OBJECT = "one JSON object in UTF-8"
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
@@ -17,12 +24,74 @@ _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 class Member(NamedTuple):
     """One key of a JSON object, and where its value stands: ``raw[start:end]``, in bytes.
 
-    A key that is not ASCII is not decoded further: none of ours is.
+    A key that is not ASCII may not be decoded further: none of ours is.
     """
 
     key: str
     start: int
     end: int
+
+
+class _Key:
+    """A key that equals no other, so that a table keeps each of two that are spelled alike."""
+
+    __slots__ = ("name",)
+
+    def __init__(self, name: object) -> None:
+        self.name = name
+
+
+_MEMBERS: Final = msgspec.json.Decoder(dict[_Key, msgspec.Raw], dec_hook=lambda _, name: _Key(name))
+
+
+def values_of(raw: bytes, name: str) -> list[bytes]:
+    """The JSON text of each value that stands under a key of this object, in order.
+
+    Raises:
+        StateError: as ``walk_members``, where msgspec could not read it either.
+    """
+    try:
+        members = _MEMBERS.decode(raw)
+    except DecodingError:
+        return [raw[member.start : member.end] for member in walk_members(raw) if member.key == name]
+    return [bytes(value) for key, value in members.items() if key.name == name]
+
+
+def find_members(raw: bytes) -> list[Member]:
+    """The members of the JSON object that ``raw`` is, in order, repeated keys included.
+
+    Raises:
+        StateError: as ``walk_members``, where msgspec could not read it either.
+    """
+    try:
+        members = _MEMBERS.decode(raw)
+    except DecodingError:
+        return walk_members(raw)
+    found: list[Member] = []
+    position = 0
+    for key, value in members.items():
+        start = _skip_bytes(raw, raw.index(b":", _end_of_key(raw, position)) + 1)
+        position = start + memoryview(value).nbytes
+        found.append(Member(str(key.name), start, position))
+    return found
+
+
+def _skip_bytes(raw: bytes, position: int) -> int:
+    while raw[position : position + 1].isspace():
+        position += 1
+    return position
+
+
+def _end_of_key(raw: bytes, position: int) -> int:
+    """The position behind the next string, of an object that is known to be JSON."""
+    end = raw.index(b'"', position)
+    while True:
+        end = raw.index(b'"', end + 1)
+        slashes = 0
+        while raw[end - 1 - slashes] == _BACKSLASH:
+            slashes += 1
+        if slashes % 2 == 0:
+            return end + 1
 
 
 def refuse_repeated_keys(raw: bytes) -> None:
