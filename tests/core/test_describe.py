@@ -64,14 +64,14 @@ def test_what_stands_in_a_pin_s_place_has_words_of_its_own() -> None:
 
 def test_a_request_tells_each_value_and_where_it_came_from() -> None:
     flag = SandboxRequest(mode=SandboxMode.REQUIRED, mode_from=FromFlag(flag="--mode"))
-    assert describe_request(flag) == "required, from --mode"
+    assert describe_request(flag) == "required (from --mode)"
     both = SandboxRequest(
         mode=SandboxMode.DISABLED,
         mode_from=FromFlag(flag="--mode"),
         backend="one",
         backend_from=FromFile(path="/etc/sandbox.toml"),
     )
-    assert describe_request(both) == "disabled, from --mode; backend one, from /etc/sandbox.toml"
+    assert describe_request(both) == "disabled (from --mode) on one (from /etc/sandbox.toml)"
 
 
 DECISIONS: Final[list[tuple[type, SandboxPin | Disputed | Unpinned, SandboxRequest, bool, str]]] = [
@@ -80,42 +80,42 @@ DECISIONS: Final[list[tuple[type, SandboxPin | Disputed | Unpinned, SandboxReque
         PREFERRED,
         SandboxRequest(mode=SandboxMode.DISABLED),
         False,
-        "refuse: weaker than the pin in mode",
+        "refused: weaker than the pin in mode",
     ),
     (
         Refuse,
         ONE,
         SandboxRequest(mode=SandboxMode.DISABLED, backend="other"),
         False,
-        "refuse: weaker than the pin in mode and backend",
+        "refused: weaker than the pin in mode and backend",
     ),
     (
         Accept,
         PREFERRED,
         SandboxRequest(mode=SandboxMode.DISABLED),
         True,
-        f"accept the weaker request: pinned from preferred (created {AT}) to disabled (accepted {LATER})",
+        f"the weaker request is accepted: pinned from preferred (created {AT}) to disabled (accepted {LATER})",
     ),
     (
         Strengthen,
         PinV1(mode=SandboxMode.DISABLED, source=PinSource.CREATED, recorded_at=AT),
         SandboxRequest(mode=SandboxMode.REQUIRED),
         False,
-        f"strengthen: pinned from disabled (created {AT}) to required (strengthened {LATER})",
+        f"the pin rises from disabled (created {AT}) to required (strengthened {LATER})",
     ),
     (
         Upgrade,
         Unpinned(),
         SandboxRequest(mode=SandboxMode.REQUIRED),
         False,
-        f"upgrade: pinned from none yet: the state is from before pins to required (upgraded {LATER})",
+        f"the pin is upgraded from none yet: the state is from before pins to required (upgraded {LATER})",
     ),
     (
         Unchanged,
         PREFERRED,
         SandboxRequest(mode=SandboxMode.PREFERRED),
         False,
-        f"unchanged: stays pinned to preferred (created {AT})",
+        f"the pin stays preferred (created {AT})",
     ),
 ]
 

@@ -22,6 +22,9 @@ from sandbox_pin.shell.locks import DEFAULT_WAIT
 from sandbox_pin.shell.recover import recover_files, recover_run
 from sandbox_pin.shell.runs import check_run_id, runs_root
 
+_LONGEST_NAME: Final = 255
+"""In characters: what a log entry can hold (``core/event.py``)."""
+
 _KINDS: Final = click.Choice([kind.value for kind in RunKind])
 
 
@@ -61,6 +64,7 @@ def _check(
     Decides, and applies the decision to those files, keeping all else in them.
     """
     no_words(words)
+    _check_name(run)
     if config is not None and mode is not None:
         raise UsageError("--config and --mode are both given", expected="one of them")
     if consent.given:
@@ -76,8 +80,15 @@ def _check(
         say_lines(refusal_lines(decision, accepts=consent.mode if consent.given else None))
         return ExitStatus.REFUSED
     if not as_json:
-        show(f"{'would ' if dry_run else ''}{describe_decision(decision)}")
+        show(f"{'dry run: ' if dry_run else ''}{describe_decision(decision)}")
     return ExitStatus.OK
+
+
+def _check_name(run: str | None) -> None:
+    if run is not None and not 1 <= len(run) <= _LONGEST_NAME:
+        raise UsageError(
+            f"{len(run)} characters long", field="--run", expected=f"1 to {_LONGEST_NAME} characters"
+        )
 
 
 class _CheckResult(Struct, frozen=True, kw_only=True):
@@ -91,7 +102,8 @@ class _CheckResult(Struct, frozen=True, kw_only=True):
 @shared_options("runs")
 @click.option("--state", metavar="FILE", help="Instead of RUN: another program's state ...")
 @click.option("--log", metavar="FILE", help="... and its run log ...")
-@click.option("--kind", type=_KINDS, help="... and who owns the work.")
+@click.option("--kind", type=_KINDS, help="... and who owns the work ...")
+@click.option("--run", "named", metavar="ID", help="... and its id in the log, as check was given it.")
 @click.pass_obj
 def _recover(
     words: tuple[str, ...] | None,
@@ -101,17 +113,19 @@ def _recover(
     state: str | None,
     log: str | None,
     kind: str | None,
+    named: str | None,
 ) -> int:
     """Start a damaged state or log anew, pinned to required.
 
     What is damaged is kept beside. Only you may do this, never a launch.
     """
     no_words(words)
+    _check_name(named)
     refuse_inside_a_launch("recover")
-    if run is not None and state is None and log is None and kind is None:
+    if run is not None and state is None and log is None and kind is None and named is None:
         recovered = recover_run(runs_root(runs), check_run_id(run), wait=DEFAULT_WAIT)
     elif run is None and state is not None and log is not None and kind is not None:
-        recovered = recover_files(ForeignRun(state=state, log=log, kind=RunKind(kind)))
+        recovered = recover_files(ForeignRun(state=state, log=log, kind=RunKind(kind), run=named))
     else:
         raise UsageError("not one clear run", expected="a RUN, or --state, --log and --kind together")
     show(f"damaged: {recovered.damage}")

@@ -33,13 +33,13 @@ def _event(entry: Entry) -> str:
     match entry:
         case RunCreated(parent=parent):
             made_from = "" if parent is None else f", made from {parent.run}, which is {_mode(parent.pin)}"
-            return f"created by {entry.operator}, pinned to {_mode(entry.pin)}{made_from} ({_asked(entry)})"
+            return f"created by {entry.operator}, pinned to {_mode(entry.pin)}{made_from}; {_asked(entry)}"
         case PinUpgraded():
-            return f"pin UPGRADED by {entry.operator}: {_change(entry)} ({_asked(entry)})"
+            return f"pin UPGRADED by {entry.operator}: {_change(entry)}; {_asked(entry)}"
         case PinStrengthened():
-            return f"pin STRENGTHENED by {entry.operator}: {_change(entry)} ({_asked(entry)})"
+            return f"pin STRENGTHENED by {entry.operator}: {_change(entry)}; {_asked(entry)}"
         case PinAccepted():
-            return f"weaker pin ACCEPTED by {entry.operator}: {_change(entry)} ({_asked(entry)})"
+            return f"weaker pin ACCEPTED by {entry.operator}: {_change(entry)}; {_asked(entry)}"
         case RunRecovered():
             kept = ", ".join(entry.kept) or "nothing"
             return f"RECOVERED by {entry.operator}: pinned to {describe_pin(entry.pin)}; kept aside: {kept}"

@@ -93,7 +93,7 @@ def call(arguments: list[str]) -> int:
         return ExitStatus.USAGE
     except (click.Abort, KeyboardInterrupt):
         return ExitStatus.INTERRUPTED
-    except BrokenPipeError:
+    except (BrokenPipeError, SystemExit):  # the second is what click makes of the first
         # As `sandbox-pin log | head` ends: quietly, and with nothing left to flush into the closed pipe.
         with open(os.devnull, "wb") as nothing:
             _ = os.dup2(nothing.fileno(), _STANDARD_OUTPUT)

@@ -15,7 +15,7 @@ def refusal_lines(decision: Refuse, *, accepts: str | None) -> list[str]:
         decision: the refusal.
         accepts: the one mode that the flag accepted, where it was given for another than the request's.
     """
-    lines = [f"refused: the run is pinned to {describe_held(decision.pin)}, and this command is weaker:"]
+    lines = [f"refused: the run is pinned to {describe_held(decision.pin)}, and this command asks for less:"]
     lines += [_weaker_line(fact) for fact in decision.weaker]
     lines.append("Nothing was written or launched.")
     mode = decision.request.mode

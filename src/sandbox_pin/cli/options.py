@@ -1,5 +1,6 @@
 """The options that commands share, and what they mean."""
 
+import math
 from collections.abc import Callable
 from typing import Final, TypeVar
 
@@ -28,6 +29,7 @@ Exit status: the launched command's own (128 + N where signal N ended it), else
   78  the configuration, or where it lies
   126 the command's program can't be run
   127 the command's program was not found
+  130 Ctrl-C came while nothing was launched
 """
 
 _Command = TypeVar("_Command", bound=Callable[..., object])
@@ -48,6 +50,13 @@ def _mode(_: click.Context, parameter: click.Parameter, text: str | None) -> San
         return mode_from_text(text, field=parameter.opts[0])
     except ConfigurationError as error:
         raise UsageError(error.problem, field=error.field, expected=error.expected) from None
+
+
+def _seconds(_: click.Context, parameter: click.Parameter, value: float) -> float:
+    # A range lets it pass, as it is neither below nor above; a deadline of it never comes.
+    if math.isnan(value):
+        raise UsageError("found nan", field=parameter.opts[0], expected="a number of seconds")
+    return value
 
 
 def _consent(context: click.Context, parameter: click.Parameter, text: str | None) -> Consent:
@@ -82,6 +91,7 @@ _WAIT = click.option(
     metavar="SECONDS",
     type=click.FloatRange(0, 86400),
     default=DEFAULT_WAIT,
+    callback=_seconds,
     show_default=True,
     help="How long to wait for another command on the run.",
 )

@@ -52,7 +52,11 @@ class ResultFile:
     def __init__(self, path: str | None, run: str) -> None:
         self._run = run
         self._path = path
-        if path is not None and not Path(path).absolute().parent.is_dir():
+        if path is None:
+            return
+        if not path or Path(path).is_dir():
+            raise UsageError("this is a folder", file=path, field="--result", expected="a file to write")
+        if not Path(path).absolute().parent.is_dir():
             raise UsageError("its folder does not exist", file=path, field="--result")
 
     def fail(self, error: SandboxPinError) -> None:
@@ -82,10 +86,14 @@ def finish(outcome: Outcome, result: ResultFile) -> ExitStatus | int:
             told = Result(run=run, exit_status=status, error=f"{missing.word}: {missing.why}")
         case GateClosed(run=run, decision=settled, gate=gate):
             say(f"{describe_gate(gate)}. {gate.remedy}")
+            if not isinstance(settled, Created):
+                say_lines(["the run is blocked", _how_to_go_on(run)])
             status = ExitStatus.UNENFORCEABLE
             told = Result(run=run, exit_status=status, decision=settled, gate=gate)
         case Launched(run=run, decision=settled, gate=gate, end=end):
             status = _status_of_end(end, gate)
+            if not end.succeeded:
+                say_lines([f"{_ending(end)}; the run is blocked", _how_to_go_on(run)])
             told = Result(run=run, exit_status=status, decision=settled, gate=gate, end=end)
         case Unblocked(run=run, decision=settled):
             say(f"the run {run} is ready")
@@ -97,9 +105,20 @@ def finish(outcome: Outcome, result: ResultFile) -> ExitStatus | int:
     return status
 
 
+def _how_to_go_on(run: str) -> str:
+    return f"sandbox-pin resume {run} launches it again, sandbox-pin unblock {run} makes the run ready"
+
+
+def _ending(end: LaunchEnd) -> str:
+    if not end.ran:
+        return f"the command did not run: {end.failure}"
+    how = f"exit status {end.exit_code}" if end.signal is None else end.signal.name
+    stopped = ", after this command was told to stop" if end.interrupted else ""
+    return f"the command ended with {how}{stopped}"
+
+
 def _status_of_end(end: LaunchEnd, gate: GateDecision) -> ExitStatus | int:
     if not end.ran:
-        say(f"the command did not run: {end.failure}")
         return ExitStatus.NOT_RUNNABLE if isinstance(gate, RunUnenforced) else ExitStatus.UNENFORCEABLE
     if end.signal is not None:
         return 128 + end.signal

@@ -81,10 +81,12 @@ def _log(words: Words, *, run: str, runs: str | None, as_json: bool) -> int:
             for line in folder.log.lines():
                 if isinstance(line, Damaged):
                     damaged = damaged or line.why
-                if as_json and not isinstance(line, Damaged | Garbage):
-                    show_json(line)
-                elif not as_json:
+                if not as_json:
                     show(log_line(line))
+                elif isinstance(line, Damaged | Garbage):
+                    say(f"{folder.log.shown_as}: {log_line(line)}")
+                else:
+                    show_json(line)
         except FileNotFoundError:
             raise StateError("missing", file=folder.log.shown_as, expected="the run's log") from None
         if damaged is not None:
@@ -118,7 +120,7 @@ def _list(words: Words, *, runs: str | None, as_json: bool) -> int:
 def _show_summary(summary: RunSummary) -> None:
     show(f"run        {summary.run} ({summary.kind}, {summary.status})")
     show(f"pinned to  {describe_held(summary.in_force)}")
-    if summary.in_force != summary.state_pin:
+    if summary.witness is not None and summary.witness != summary.state_pin:
         show(f"           the state says {describe_held(summary.state_pin)}")
         show(f"           the run log says {describe_held(summary.witness)}")
     show(f"workspace  {summary.workspace or 'lost'}")

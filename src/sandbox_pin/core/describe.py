@@ -31,9 +31,9 @@ def describe_held(pin: SandboxPin | Disputed | Unpinned | None) -> str:
 
 def describe_request(request: SandboxRequest) -> str:
     """What is asked for, and where it came from."""
-    line = f"{request.mode}, from {describe_provenance(request.mode_from)}"
+    line = f"{request.mode} (from {describe_provenance(request.mode_from)})"
     if request.backend is not None:
-        line += f"; backend {request.backend}, from {describe_provenance(request.backend_from)}"
+        line += f" on {request.backend} (from {describe_provenance(request.backend_from)})"
     return line
 
 
@@ -41,15 +41,17 @@ def describe_decision(decision: Decision) -> str:
     """What the rule decided, in a sentence."""
     match decision:
         case Refuse():
-            return f"refuse: weaker than the pin in {' and '.join(fact.fact for fact in decision.weaker)}"
+            return f"refused: weaker than the pin in {' and '.join(fact.fact for fact in decision.weaker)}"
         case Accept(before=before, pin=pin):
-            return f"accept the weaker request: pinned from {describe_held(before)} to {describe_pin(pin)}"
+            return (
+                f"the weaker request is accepted: pinned from {describe_held(before)} to {describe_pin(pin)}"
+            )
         case Strengthen(before=before, pin=pin):
-            return f"strengthen: pinned from {describe_held(before)} to {describe_pin(pin)}"
+            return f"the pin rises from {describe_held(before)} to {describe_pin(pin)}"
         case Upgrade(before=before, pin=pin):
-            return f"upgrade: pinned from {describe_held(before)} to {describe_pin(pin)}"
+            return f"the pin is upgraded from {describe_held(before)} to {describe_pin(pin)}"
         case Unchanged(pin=pin):
-            return f"unchanged: stays pinned to {describe_pin(pin)}"
+            return f"the pin stays {describe_pin(pin)}"
         case _:
             assert_never(decision)
 

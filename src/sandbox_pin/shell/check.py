@@ -6,6 +6,7 @@ state, a missing pin beside a witness is no damage: the witness holds (design: "
 
 import contextlib
 import os
+import shlex
 from collections.abc import Generator
 
 from msgspec import Struct
@@ -187,8 +188,9 @@ def read_foreign(foreign: ForeignRun, files: ForeignFiles) -> ForeignReading:
     try:
         return _read(foreign, files)
     except StateError as error:
-        again = f"sandbox-pin recover --state {foreign.state} --log {foreign.log} --kind {foreign.kind}"
-        remedy = f"Nothing was changed. {again} keeps it aside and starts anew."
+        again = ["sandbox-pin", "recover", "--state", foreign.state, "--log", foreign.log]
+        again += ["--kind", foreign.kind, *(["--run", foreign.run] if foreign.run else [])]
+        remedy = f"Nothing was changed. {shlex.join(again)} keeps it aside and starts anew."
         raise error.located(file=error.file or foreign.state, remedy=remedy) from None
 
 

@@ -89,7 +89,7 @@ def _take_up(root: str, folder: RunFolder, wanted: RunStatus, *, asked: Asked, t
         raise BusyError(
             f"busy: its launch still lives as process {state.launch.pid}, though its command has ended",
             file=folder.path,
-            remedy="Wait for that process to end, or end it.",
+            remedy=f"Wait for that process to end, or end it: kill -KILL {state.launch.pid}.",
         )
     _tell_reading(folder, reading, tell)
     requested = read_request(asked)
@@ -112,12 +112,13 @@ def _take_up(root: str, folder: RunFolder, wanted: RunStatus, *, asked: Asked, t
         tell=tell,
     )
     if reading.status is not wanted:
-        other = "resume or unblock" if reading.status is RunStatus.BLOCKED else "step"
+        further = f"sandbox-pin step {folder.run} takes it further."
+        if reading.status is RunStatus.BLOCKED:
+            further = (
+                f"sandbox-pin resume {folder.run} launches its last command again, unblock makes it ready."
+            )
         raise UsageError(
-            f"the run is {reading.status}",
-            file=folder.path,
-            expected=f"one that is {wanted}",
-            remedy=f"A run that is {reading.status} is taken further with {other}.",
+            f"the run is {reading.status}", file=folder.path, expected=f"one that is {wanted}", remedy=further
         )
     return _Taken(reading=reading, request=requested.request, prepared=prepared)
 

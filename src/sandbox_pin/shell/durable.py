@@ -129,9 +129,11 @@ def replace_file(folder: int, name: str, data: bytes, *, shown_as: str) -> None:
         finally:
             os.close(descriptor)
         os.rename(aside, name, src_dir_fd=folder, dst_dir_fd=folder)
-    except OSError as error:
+    except BaseException as error:
         with contextlib.suppress(OSError):
             os.unlink(aside, dir_fd=folder)
+        if not isinstance(error, OSError):
+            raise
         raise StorageError(f"could not be saved: {error.strerror}", file=shown_as) from None
     flush_folder(folder, shown_as=shown_as)
 
@@ -180,6 +182,8 @@ def write_all(descriptor: int, data: bytes) -> None:
 def _take_after(descriptor: int, folder: int, name: str) -> None:
     with contextlib.suppress(FileNotFoundError):
         old = os.stat(name, dir_fd=folder, follow_symlinks=False)
+        if not stat.S_ISREG(old.st_mode):
+            return  # a link's mode bits are always 0777, and a FIFO's mean something else
         mine = os.fstat(descriptor)
         if (old.st_uid, old.st_gid) != (mine.st_uid, mine.st_gid):
             os.fchown(descriptor, old.st_uid, old.st_gid)

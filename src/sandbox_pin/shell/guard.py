@@ -110,7 +110,7 @@ def enforce_placement(
     trees, violations = judge(guarded)
     grave = grave_violations(violations, held=held, request=request, kind=kind)
     if grave:
-        raise PlacementError(" Also: ".join(describe_violation(found) for found in grave))
+        raise PlacementError(". Also: ".join(describe_violation(found) for found in grave))
     for found in violations:
         tell(f"warning: {describe_violation(found)}")
     return trees

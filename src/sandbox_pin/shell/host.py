@@ -71,6 +71,7 @@ def probe_host(program: str | None, profile: Profile) -> HostCapability:
     for sign, missing, remedy in _KNOWN:
         if sign in said:
             return Incapable(missing=f"{missing} ({said})", remedy=remedy)
+    said = said or "it ended without a word, and without having run the trial"
     return Incapable(missing=f"{program} could not start a sandbox: {said}", remedy=_SEE)
 
 
@@ -87,10 +88,11 @@ def _try(arguments: list[str], trial: str, status: FileIO, errors: FileIO) -> st
             )
         except OSError as error:
             return f"no process could be started: {error.strerror}"
-    failed = child.release()
+    child.release()
+    failed = child.told()
     in_time = _ends_in_time(child)
-    if failed is not None:
-        return f"it could not be run: {failed.strerror}"
+    if failed:
+        return f"it could not be run: {os.strerror(int(failed))}"
     return None if in_time else f"it had not ended after {TIMEOUT:g} s"
 
 

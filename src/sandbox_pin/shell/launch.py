@@ -6,6 +6,7 @@ lost between a look and a wait.
 """
 
 import contextlib
+import itertools
 import os
 import signal
 from collections.abc import Generator
@@ -19,7 +20,8 @@ from sandbox_pin.core.gate import Enforce, RunUnenforced
 from sandbox_pin.core.run_state import LaunchProcess
 from sandbox_pin.errors import InsideLaunchError, StorageError
 from sandbox_pin.shell.bubblewrap import Profile, open_memory, read_report, sandbox_arguments
-from sandbox_pin.shell.processes import identify
+from sandbox_pin.shell.guardian import guard
+from sandbox_pin.shell.processes import children_of, identify
 from sandbox_pin.shell.programs import Command
 from sandbox_pin.shell.spawn import Child, spawn
 
@@ -28,7 +30,9 @@ MARKER: Final = "SANDBOX_PIN_LAUNCH"
 
 _OURS: Final = "SANDBOX_PIN_"
 _FORWARDED: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+_HEARD: Final = (*_FORWARDED, signal.SIGCHLD)
 _LOOK_AGAIN: Final = 1.0
+_SOON: Final = 0.01
 _FROM_TERMINAL: Final = 0x80
 """SI_KERNEL in sigaction(2): the terminal sent it, to each process of its foreground group."""
 
@@ -87,33 +91,36 @@ def wants_new_session() -> bool:
 
 
 class HeldLaunch:
-    """A launch whose process is there, but has not become its program yet.
+    """A launch whose guardian is there, but has not started it yet.
 
     Attributes:
-        process: which process it is, for the run's state.
+        process: which process the guardian is, for the run's state; it lives as long as the launch does.
     """
 
     def __init__(
-        self, child: Child, process: LaunchProcess, *, status: FileIO | None, shares_terminal: bool
+        self, guardian: Child, process: LaunchProcess, *, status: FileIO | None, shares_terminal: bool
     ) -> None:
         self.process = process
-        self._child = child
+        self._guardian = guardian
         self._status = status
         self._shares_terminal = shares_terminal
 
     def abandon(self) -> None:
         """Ends it; the command never runs."""
-        self._child.abandon()
+        self._guardian.abandon()
         self._close()
 
     def run(self) -> LaunchEnd:
         """Lets the command run, and waits for its end."""
-        failed = self._child.release()
-        ended, interrupted = self._wait()
+        self._guardian.release()
+        interrupted = self._wait()
+        what, _, number = self._guardian.told().partition(b" ")
         report = read_report(self._status) if self._status is not None else None
         self._close()
-        if failed is not None:
-            return LaunchEnd(ran=False, interrupted=interrupted, failure=failed.strerror)
+        if what == b"failed":
+            return LaunchEnd(ran=False, interrupted=interrupted, failure=os.strerror(int(number)))
+        # A guardian that was killed has told nothing; what it started was killed with it.
+        ended = int(number) if what == b"ended" else -signal.SIGKILL
         if report is None:
             return _end(ended, interrupted=interrupted)
         if report.exit_code is not None:
@@ -123,35 +130,37 @@ class HeldLaunch:
         failure = f"the sandbox failed before the command ran (bwrap ended with {ended})"
         return LaunchEnd(ran=False, interrupted=interrupted, failure=failure)
 
-    def _wait(self) -> tuple[int, bool]:
+    def _wait(self) -> bool:
+        """Waits for the end, handing on what this process is told; whether it was told to stop."""
         interrupted = False
+        undelivered: list[int] = []
         while True:
             # With a time, as another thread of a program that calls this may be given the end's signal.
-            got = signal.sigtimedwait((*_FORWARDED, signal.SIGCHLD), _LOOK_AGAIN)
-            ended = self._child.poll()
-            if ended is not None:
-                return ended, interrupted or (got is not None and got.si_signo in _FORWARDED)
-            if got is None or got.si_signo == signal.SIGCHLD:
-                continue
-            interrupted = True
-            # What the terminal sent to a launch in this very session, it has already.
-            if not (self._shares_terminal and got.si_code == _FROM_TERMINAL):
-                for pid in self._commands():
-                    with contextlib.suppress(ProcessLookupError):
-                        os.kill(pid, got.si_signo)
+            got = signal.sigtimedwait(_HEARD, _LOOK_AGAIN if not undelivered else _SOON)
+            if got is not None and got.si_signo != signal.SIGCHLD:
+                interrupted = True
+                # What the terminal sent to a launch in this very session, it has already.
+                if not (self._shares_terminal and got.si_code == _FROM_TERMINAL):
+                    undelivered.append(got.si_signo)
+            if self._guardian.poll():
+                return interrupted
+            # What comes before the command is there waits for it.
+            commands = self._commands() if undelivered else []
+            for pid, number in itertools.product(commands, undelivered):
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(pid, number)
+            if commands:
+                undelivered = []
 
     def _commands(self) -> list[int]:
-        """The command's process: under bwrap, what the first process inside started."""
-        first = read_report(self._status).child_pid if self._status is not None else None
-        if first is None:
-            return [self._child.pid]
-        try:
-            with open(f"/proc/{first}/task/{first}/children", "rb") as file:
-                return [int(pid) for pid in file.read().split()] or [self._child.pid]
-        except OSError:
-            return [self._child.pid]
+        """The command's process: the guardian's child, or under bwrap what the first one inside started."""
+        if self._status is None:
+            return children_of(self._guardian.pid)
+        first = read_report(self._status).child_pid
+        return [] if first is None else children_of(first)
 
     def _close(self) -> None:
+        self._guardian.close()
         if self._status is not None:
             self._status.close()
 
@@ -213,24 +222,33 @@ def hold_launch(
     arguments = launch_arguments(
         gate, command.arguments, profile, status=None if status is None else status.fileno()
     )
-    try:
-        child = spawn(
+    kept = None if status is None else status.fileno()
+
+    def start() -> Child:  # pragma: no cover - called in the guardian, another process
+        return spawn(
             arguments,
             environment=environment,
             folder=profile.workspace,
-            kept=None if status is None else status.fileno(),
+            kept=kept,
             dies_with_parent=status is None,
             mask=mask,
         )
+
+    try:
+        guardian = guard(start)
     except OSError as error:
+        if status is not None:
+            status.close()
         raise StorageError(f"no process could be started: {error.strerror}") from None
-    process = identify(child.pid)
+    process = identify(guardian.pid)
     if process is None:
-        child.abandon()
+        guardian.abandon()
+        if status is not None:
+            status.close()
         raise StorageError("the new process can't be seen in /proc", expected="a /proc that is mounted")
     # Without a sandbox the command stays in this session; in one, only where it gets none of its own.
     shares = status is None or not profile.new_session
-    return HeldLaunch(child, process, status=status, shares_terminal=shares)
+    return HeldLaunch(guardian, process, status=status, shares_terminal=shares)
 
 
 def _end(ended: int, *, interrupted: bool) -> LaunchEnd:

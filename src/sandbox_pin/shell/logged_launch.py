@@ -56,14 +56,17 @@ def launch(
     )
     with signals_for_launch() as mask:
         folder.log.append(started)
-        held = hold_launch(gate, command, profile, run=folder.run, mask=mask)
+        try:
+            held = hold_launch(gate, command, profile, run=folder.run, mask=mask)
+        except StorageError:
+            _log_that_it_did_not_run(folder, loaded, pin)
+            raise
         running = replace(state, status=RunStatus.RUNNING, command=command.words, launch=held.process)
         try:
             loaded = folder.save(loaded, running, pin)
         except StorageError:
             held.abandon()
-            with contextlib.suppress(StorageError):
-                folder.log.append(_ended(folder, loaded, pin, LaunchEnd(ran=False)))
+            _log_that_it_did_not_run(folder, loaded, pin)
             raise
         end = held.run()
         status = RunStatus.READY if end.succeeded else RunStatus.BLOCKED
@@ -72,6 +75,12 @@ def launch(
         finally:
             _ = folder.save(loaded, replace(running, status=status, launch=None), pin)
     return end
+
+
+def _log_that_it_did_not_run(folder: RunFolder, loaded: LoadedRun, pin: SandboxPin) -> None:
+    """As far as it can be logged: the failure to come is what the operator is told."""
+    with contextlib.suppress(StorageError):
+        folder.log.append(_ended(folder, loaded, pin, LaunchEnd(ran=False)))
 
 
 def _ended(folder: RunFolder, loaded: LoadedRun, pin: SandboxPin, end: LaunchEnd) -> LaunchEnded:

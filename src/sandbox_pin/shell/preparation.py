@@ -8,6 +8,7 @@ from sandbox_pin.core.gate import GateDecision, RunUnenforced, needs_host, pass_
 from sandbox_pin.core.modes import RunKind, SandboxMode
 from sandbox_pin.core.placement import LaunchTree
 from sandbox_pin.core.record import Disputed, SandboxPin, Unpinned, pinned_backend
+from sandbox_pin.errors import UsageError
 from sandbox_pin.shell.asking import Asked, Requested
 from sandbox_pin.shell.bubblewrap import Profile
 from sandbox_pin.shell.guard import Guarded, Tell, enforce_placement
@@ -71,6 +72,12 @@ def prepare(
         trees=(workspace, *asked.writable),
     )
     trees = enforce_placement(guarded, held=held, request=requested.request, kind=kind, tell=tell)
+    for tree in trees:
+        # State and log tell these paths, and are UTF-8: found now, before a pin has moved.
+        try:
+            _ = tree.root.path.encode()
+        except UnicodeEncodeError:
+            raise UsageError("its real path is not UTF-8", file=tree.root.path) from None
     return Prepared(profile=launch_profile(trees, root), sandbox_program=sandbox_program)
 
 

@@ -28,3 +28,12 @@ def is_alive(process: LaunchProcess) -> bool:
 def _boot() -> str:
     with open("/proc/sys/kernel/random/boot_id", encoding="ascii") as file:
         return file.read().strip()
+
+
+def children_of(pid: int) -> list[int]:
+    """The processes that this one's first thread has started and not waited for; empty where it has ended."""
+    try:
+        with open(f"/proc/{pid}/task/{pid}/children", "rb") as file:
+            return [int(child) for child in file.read().split()]
+    except OSError:
+        return []

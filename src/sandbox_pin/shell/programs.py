@@ -51,7 +51,14 @@ def find_command(words: tuple[str, ...], *, folder: str, path: str) -> Command |
     else:
         program = find_program(word, path=path)
         why = "no folder of PATH has a file of that name that can be run"
-    return NotFound(word=word, why=why) if program is None else Command(program=program, words=words)
+    if program is None:
+        return NotFound(word=word, why=why)
+    try:
+        # The run log tells this path, and is UTF-8: found now, before a pin has moved.
+        _ = program.encode()
+    except UnicodeEncodeError:
+        return NotFound(word=word, why=f"the path {program} is not UTF-8")
+    return Command(program=program, words=words)
 
 
 def find_program(name: str, *, path: str) -> str | None:

@@ -42,8 +42,8 @@ class RunReading(Struct, frozen=True, kw_only=True):
 
     @property
     def differs(self) -> bool:
-        """Whether the state does not hold the pin in force."""
-        return self.in_force != self.loaded.pin
+        """Whether state and log say different things of the pin, an accept that was not finished included."""
+        return self.witness is not None and self.witness != self.loaded.pin
 
     @property
     def busy(self) -> bool:

@@ -245,7 +245,8 @@ def _damage(read: Callable[[], StorageError | None], path: str) -> str:
     except StateError as error:
         if error.field == PROTOCOL_FIELD and error.remedy == NEWER:
             raise
-        return f"{error.located(remedy=None)}"
+        # Without the reader's remedy, which is this very command.
+        return str(StateError(error.problem, file=error.file, field=error.field, expected=error.expected))
     if isinstance(failure, StorageError) and failure.expected is not None:
         return str(failure)
     if failure is not None:

@@ -9,12 +9,13 @@ from msgspec import Struct
 
 from sandbox_pin.core.event import Entry, Garbage, decode_line, encode_line
 from sandbox_pin.core.modes import RunKind
-from sandbox_pin.errors import StateError, StorageError
+from sandbox_pin.errors import ConfigurationError, StateError, StorageError
 from sandbox_pin.shell.durable import flush_folder, open_regular, read_from, write_all
 
 LINE_LIMIT: Final = 1024 * 1024
-"""The longest line that can be an entry, in bytes; a longer one is garbage."""
+"""The longest line that can be an entry, in bytes, its line end left out; a longer one is garbage."""
 
+_TOO_LONG: Final = "longer than any entry"
 _BLOCK: Final = 64 * 1024
 _LOOK_BACK: Final = 64 * 1024 * 1024
 
@@ -58,7 +59,10 @@ class FileRunLog:
             StorageError: it could not be written whole and flushed; what is there of it is a torn line.
             ConfigurationError: the entry would not read back equal.
         """
-        line = encode_line(entry) + b"\n"
+        line = encode_line(entry)
+        if len(line) > LINE_LIMIT:
+            raise ConfigurationError(f"this entry can't be logged: it is over {LINE_LIMIT} bytes")
+        line += b"\n"
         with self._opened(os.O_RDWR | os.O_APPEND | os.O_CREAT) as file:
             descriptor = file.fileno()
             try:
@@ -102,7 +106,7 @@ class FileRunLog:
                     return tail
                 if length >= _LOOK_BACK:
                     raise StateError("its last 64 MiB have no whole entry", file=self.shown_as)
-                length *= 8
+                length = min(length * 8, _LOOK_BACK)
 
     def find_tail(self) -> LogTail | StorageError | None:
         """As ``tail``; ``None``: there is no log; an error as a value: it could not be read.
@@ -139,12 +143,12 @@ class FileRunLog:
         """
         with BufferedReader(self._opened(os.O_RDONLY)) as file:
             try:
-                while line := file.readline(LINE_LIMIT):
+                while line := file.readline(LINE_LIMIT + 1):
                     piece = line
-                    while len(piece) == LINE_LIMIT and not piece.endswith(b"\n"):
-                        piece = file.readline(LINE_LIMIT)
+                    while len(piece) > LINE_LIMIT and not piece.endswith(b"\n"):
+                        piece = file.readline(LINE_LIMIT + 1)
                     if piece is not line:
-                        yield Garbage(why="longer than any entry")
+                        yield Garbage(why=_TOO_LONG)
                     elif line.strip():
                         yield _told(line.rstrip(b"\n"))
             except OSError as error:
@@ -175,6 +179,8 @@ class FileRunLog:
         return LogTail(entry=None, passed_over=passed_over)
 
     def _decoded(self, line: bytes) -> Entry | Garbage:
+        if len(line) > LINE_LIMIT:
+            return Garbage(why=_TOO_LONG)
         try:
             return decode_line(line)
         except StateError as error:

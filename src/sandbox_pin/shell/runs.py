@@ -17,7 +17,7 @@ from sandbox_pin.core.event import Entry
 from sandbox_pin.core.record import SandboxPin, Unpinned, encode_pin
 from sandbox_pin.core.run_state import RunState, decode_run_state, encode_changes, encode_run_state
 from sandbox_pin.core.state import PIN_FIELD, replace_members
-from sandbox_pin.errors import StateError, StorageError, UsageError
+from sandbox_pin.errors import StateError, StorageError, UncertainStorageError, UsageError
 from sandbox_pin.shell.durable import flush_folder, open_folder, read_regular, replace_file
 from sandbox_pin.shell.locks import hold
 from sandbox_pin.shell.run_log import FileRunLog
@@ -209,13 +209,20 @@ def create_run(root: str, state: RunState, pin: SandboxPin, entries: Sequence[En
         StorageError: it could not be made; nothing is left behind.
         UncertainStorageError: it is made, but might not survive a power cut.
     """
-    path = os.path.join(root, check_run_id(state.run))
+    # Asked before anything is made, so that even the folder's time stays as it was.
+    refuse_existing(root, state.run)
+    path = os.path.join(root, state.run)
     aside = os.path.join(root, f".new-{state.run}-{os.urandom(4).hex()}")
     try:
         os.mkdir(aside, mode=0o700)
     except OSError as error:
         raise StorageError(f"could not be made: {error.strerror}", file=path) from None
-    descriptor = open_folder(aside)
+    try:
+        descriptor = open_folder(aside)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.rmdir(aside)
+        raise
     try:
         with hold(descriptor, wait=0, shown_as=path):
             folder = RunFolder(root, state.run, descriptor)
@@ -224,7 +231,7 @@ def create_run(root: str, state: RunState, pin: SandboxPin, entries: Sequence[En
                 replace_file(descriptor, STATE_NAME, raw, shown_as=folder.state_path)
                 for entry in entries:
                     folder.log.append(entry)
-                _place(aside, path)
+                _place(aside, root, state.run)
             except BaseException:
                 for name in (STATE_NAME, LOG_NAME):
                     with contextlib.suppress(OSError):
@@ -251,10 +258,12 @@ def root_made(root: str) -> Generator[None]:
         made.append(folder)
         folder = os.path.dirname(folder)
     try:
-        os.makedirs(root, mode=0o700, exist_ok=True)
-    except OSError as error:
-        raise StorageError(f"could not be made: {error.strerror}", file=root) from None
-    try:
+        try:
+            for folder in reversed(made):
+                os.mkdir(folder, mode=0o700)
+            os.makedirs(root, exist_ok=True)
+        except OSError as error:
+            raise StorageError(f"could not be made: {error.strerror}", file=root) from None
         yield
     finally:
         for folder in made:
@@ -277,21 +286,40 @@ def list_runs(root: str) -> list[str]:
     return sorted(name for name in names if _RUN_ID.fullmatch(name))
 
 
-def _place(aside: str, path: str) -> None:
-    there = UsageError("there is a run, or something else, of that name already", file=path)
-    # rename(2) puts a folder in place of an empty one without a word, and fails on any other.
+def refuse_existing(root: str, run: str) -> None:
+    """Refuses an id that is taken.
+
+    Raises:
+        UsageError: the id is none, or there is a run, or something else, of that name.
+    """
+    path = os.path.join(root, check_run_id(run))
     if os.path.lexists(path):
-        raise there
+        raise UsageError(
+            "there is a run, or something else, of that name already",
+            file=path,
+            remedy="Give the new run another --id, or none; an existing one is taken further with step.",
+        )
+
+
+def _place(aside: str, root: str, run: str) -> None:
+    # rename(2) puts a folder in place of an empty one without a word, and fails on any other.
+    refuse_existing(root, run)
+    path = os.path.join(root, run)
     try:
         os.rename(aside, path)
     except OSError as error:
-        if os.path.lexists(path):
-            raise there from None
+        refuse_existing(root, run)
         raise StorageError(f"could not be made: {error.strerror}", file=path) from None
 
 
 def _flush(root: str) -> None:
-    descriptor = open_folder(root)
+    try:
+        descriptor = open_folder(root)
+    except (OSError, StateError, StorageError) as error:
+        # The run is in place: whoever is told that nothing was made would make it again.
+        raise UncertainStorageError(
+            f"the run is in place, but its folder could not be flushed: {error}", file=root
+        ) from None
     try:
         flush_folder(descriptor, shown_as=root)
     finally:

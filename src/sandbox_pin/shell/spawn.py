@@ -1,7 +1,7 @@
 """The one place that starts a process.
 
-A child is held before it becomes its program, until its number is safely in the run's state: a controller
-that dies in between leaves no process that the next command could not know of, as a held child ends when its
+A child is held before it does anything, until its number is safely in the run's state: a controller that dies
+in between leaves no process that the next command could not know of, as a held child ends when its
 controller does. fork(2) and execve(2) are called directly, since ``subprocess`` can't hold a child.
 """
 
@@ -18,44 +18,85 @@ _CHANGED_BY_PYTHON: Final = (signal.SIGPIPE, signal.SIGXFSZ)
 
 
 class Child:
-    """A started process, held until ``release``.
+    """A process of ours, held until ``release``.
 
     Attributes:
-        pid: its number; it is this process's child, so that the number stays its own until it is reaped.
+        pid: its number, which stays its own until it is waited for.
     """
 
-    def __init__(self, pid: int, gate: int, failure: int) -> None:
+    def __init__(self, pid: int, gate: int, report: int) -> None:
         self.pid = pid
         self._gate = gate
-        self._failure = failure
+        self._report = report
 
-    def release(self) -> OSError | None:
-        """Lets the child become its program.
-
-        Returns:
-            Why it could not; ``None`` where it did.
-        """
+    def release(self) -> None:
+        """Lets it go on."""
         with contextlib.suppress(BrokenPipeError):
             _ = os.write(self._gate, _GO)
-        os.close(self._gate)
-        found = os.read(self._failure, 64)
-        os.close(self._failure)
-        return OSError(int(found), os.strerror(int(found))) if found else None
+
+    def told(self) -> bytes:
+        """All that it reports, read to the end: when it becomes its program, or ends."""
+        pieces: list[bytes] = []
+        while piece := os.read(self._report, 256):
+            pieces.append(piece)
+        return b"".join(pieces)
 
     def abandon(self) -> None:
-        """Ends a child that is still held, so that it never becomes its program."""
+        """Ends it while it is still held, so that it does nothing."""
         os.close(self._gate)
-        os.close(self._failure)
+        self._gate = -1
         _ = self.wait()
 
     def wait(self) -> int:
-        """Waits for the end; its exit status, or less than 0: the signal that ended it, negated."""
-        return os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
+        """Waits for its end; its exit status, or less than 0: the signal that ended it, negated."""
+        ended = os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
+        self.close()
+        return ended
 
-    def poll(self) -> int | None:
-        """As ``wait``, without waiting; ``None``: it has not ended."""
-        pid, status = os.waitpid(self.pid, os.WNOHANG)
-        return None if pid == 0 else os.waitstatus_to_exitcode(status)
+    def poll(self) -> bool:
+        """Whether it has ended; it is waited for then."""
+        return os.waitpid(self.pid, os.WNOHANG)[0] != 0
+
+    def close(self) -> None:
+        """Lets go of what connects to it, once it has ended."""
+        for descriptor in (self._gate, self._report):
+            if descriptor >= 0:
+                os.close(descriptor)
+        self._gate = self._report = -1
+
+
+def fork_held(body: Callable[[int, int], None]) -> Child:
+    """Starts a child that runs ``body``, held.
+
+    Args:
+        body: what it does. It is given a descriptor that comes to its end when this process does, and
+            one to report on.
+
+    Raises:
+        OSError: the system can't make another process, or another pipe.
+    """
+    pipes: list[int] = []
+    try:
+        pipes += os.pipe()
+        pipes += os.pipe()
+        parent = os.getpid()
+        pid = os.fork()
+    except OSError:
+        for descriptor in pipes:
+            os.close(descriptor)
+        raise
+    held, gate, report, reporting = pipes
+    if pid == 0:  # pragma: no cover - another process, which coverage can't follow through execve
+        try:
+            os.close(gate)
+            os.close(report)
+            if os.getppid() == parent and os.read(held, 1) == _GO:
+                body(held, reporting)
+        finally:
+            os._exit(1)
+    os.close(held)
+    os.close(reporting)
+    return Child(pid, gate, report)
 
 
 def spawn(
@@ -68,7 +109,9 @@ def spawn(
     dies_with_parent: bool = False,
     mask: set[signal.Signals] | None = None,
 ) -> Child:
-    """Starts a child, held; it inherits no descriptor but the standard ones and ``kept``.
+    """Starts a program, held; it reports nothing, or the number of the error for which it could not be run.
+
+    It inherits no descriptor but the standard ones and ``kept``.
 
     Args:
         arguments: the program's absolute path, and its arguments.
@@ -85,26 +128,17 @@ def spawn(
     """
     prctl = _prctl() if dies_with_parent else None
     parent = os.getpid()
-    held, gate = os.pipe()
-    failure, failed = os.pipe()
-    pid = os.fork()
-    if pid == 0:  # pragma: no cover - another process, which coverage can't follow through execve
-        os.close(gate)
-        os.close(failure)
+
+    def body(_: int, reporting: int) -> None:  # pragma: no cover - as in fork_held
         try:
             if prctl is not None:
                 _ = prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-            if os.getppid() != parent or os.read(held, 1) != _GO:
-                os._exit(1)
-            os.close(held)
-            _become(arguments, environment, folder=folder, standard=standard, kept=kept, mask=mask)
+            if os.getppid() == parent:
+                _become(arguments, environment, folder=folder, standard=standard, kept=kept, mask=mask)
         except OSError as error:
-            _ = os.write(failed, str(error.errno).encode())
-        finally:
-            os._exit(1)
-    os.close(held)
-    os.close(failed)
-    return Child(pid, gate, failure)
+            _ = os.write(reporting, str(error.errno).encode())
+
+    return fork_held(body)
 
 
 def _become(

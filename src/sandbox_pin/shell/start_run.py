@@ -5,7 +5,8 @@ from sandbox_pin.core.describe import describe_request
 from sandbox_pin.core.event import Parent, RunCreated
 from sandbox_pin.core.gate import RefuseLaunch
 from sandbox_pin.core.modes import RunKind
-from sandbox_pin.core.record import Disputed, Unpinned
+from sandbox_pin.core.record import Disputed, SandboxPin, Unpinned
+from sandbox_pin.core.request import SandboxRequest
 from sandbox_pin.core.rule import create_pin, decide
 from sandbox_pin.core.run_state import PROTOCOL, RunState, RunStatus
 from sandbox_pin.errors import UsageError
@@ -17,7 +18,14 @@ from sandbox_pin.shell.outcome import CommandMissing, Created, GateClosed, Launc
 from sandbox_pin.shell.preparation import prepare, tell_unenforced
 from sandbox_pin.shell.programs import NotFound, find_command
 from sandbox_pin.shell.reading import read_run_unlocked
-from sandbox_pin.shell.runs import create_run, log_path, open_run, root_made, state_path
+from sandbox_pin.shell.runs import (
+    create_run,
+    log_path,
+    open_run,
+    refuse_existing,
+    root_made,
+    state_path,
+)
 from sandbox_pin.shell.surroundings import now, operator_name, search_path
 
 
@@ -50,6 +58,7 @@ def start_run(
         ConfigurationError: the configuration, or the placement of what decides.
         StorageError: the run could not be made, or its launch not be told.
     """
+    refuse_existing(root, run)
     requested = read_request(asked)
     request = requested.request
     origin = None if parent is None else _read_parent(root, parent)
@@ -111,11 +120,17 @@ def start_run(
                     operator=operator_name(),
                 )
                 loaded = folder.load()
-            held_up = f", held up by its parent {parent}" if pin.mode is not request.mode else ""
-            tell(f"the run {run} is pinned to {pin.mode}{held_up}; asked for was {describe_request(request)}")
+            tell(_made(run, pin, request, parent))
             tell_unenforced(gate, tell)
             end = launch(folder, loaded, pin, gate=gate, command=command, profile=prepared.profile)
     return Launched(run=run, decision=created, gate=gate, end=end)
+
+
+def _made(run: str, pin: SandboxPin, request: SandboxRequest, parent: str | None) -> str:
+    if pin.mode is request.mode:
+        return f"the run {run} is pinned to {describe_request(request)}"
+    asked = describe_request(request)
+    return f"the run {run} is pinned to {pin.mode}, held up by its parent {parent}; asked for was {asked}"
 
 
 def _read_parent(root: str, parent: str) -> Parent:
