@@ -2,6 +2,11 @@
 # make test     every check, and the tests on every supported Python that is found
 # make check    lint, types and layers alone
 # make unit     the tests alone, on $(PYTHON)
+# make test-faults       crashes, power loss, races and a hostile agent, on a sample; installs tools of the system
+# make test-faults-full  the same, every point of it
+# make fuzz              fuzzes every decoder, for FUZZ_SECONDS each
+# make mutants           changes the core and sees that the tests notice
+# make bench    what things cost, as ratios
 # make lock     resolve the development dependencies anew (needs uv)
 
 PYTHON ?= python3
@@ -15,7 +20,7 @@ COMPILE = uv pip compile --quiet --universal --python-version 3.11 --generate-ha
 unexport PYTHONPATH PYTHONHOME SANDBOX_PIN_RUNS SANDBOX_PIN_LAUNCH
 export PYTHONNOUSERSITE = 1
 
-.PHONY: demo test check unit lock clean
+.PHONY: demo test check unit test-faults test-faults-full fuzz mutants bench lock clean
 .DELETE_ON_ERROR:
 
 demo: $(READY)
@@ -33,6 +38,26 @@ check: $(READY)
 
 unit: $(READY)
 	$(BIN)/pytest --numprocesses auto --cov --cov-report term
+
+test-faults: $(READY)
+	sh tests/install-fault-tools
+	$(BIN)/pytest -m faults --numprocesses 2 $(FAULTS)
+
+test-faults-full: $(READY)
+	sh tests/install-fault-tools
+	SANDBOX_PIN_FAULT_SAMPLE=all SANDBOX_PIN_SPACE_SECONDS=60 SANDBOX_PIN_RACE_COMMANDS=20000 \
+	    $(BIN)/pytest -m 'faults or not faults' --numprocesses 2 tests/faults tests/core/test_state_space.py
+
+FUZZ_SECONDS ?= 120
+fuzz: $(READY)
+	$(BIN)/pip install --quiet --disable-pip-version-check 'atheris>=3' || echo 'atheris has no wheel here: plain mutation'
+	$(BIN)/python tests/fuzz/run.py --seconds $(FUZZ_SECONDS)
+
+mutants: $(READY)
+	$(BIN)/python tests/mutants/run.py
+
+bench: $(READY)
+	$(BIN)/python benchmarks/startup.py
 
 lock:
 	$(COMPILE) --group dev --output-file requirements/dev.txt
