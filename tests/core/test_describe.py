@@ -31,6 +31,7 @@ from sandbox_pin import (
 )
 from sandbox_pin.core.describe import (
     describe_decision,
+    describe_difference,
     describe_gate,
     describe_held,
     describe_host,
@@ -176,3 +177,16 @@ def test_a_gate_decision_says_whether_anything_is_enforced(gate: GateDecision, w
 @pytest.mark.parametrize(("host", "words"), HOSTS)
 def test_a_host_says_what_it_can_and_what_to_do(host: HostCapability | None, words: str) -> None:
     assert describe_host(host) == words
+
+
+def test_a_difference_is_told_only_where_both_say_something() -> None:
+    """A state from before pins, and a log without an entry, contradict nothing."""
+    disabled = PinV1(mode=SandboxMode.DISABLED, source=PinSource.CREATED, recorded_at=AT)
+    assert describe_difference(PREFERRED, PREFERRED) is None
+    assert describe_difference(PREFERRED, None) is None
+    assert describe_difference(Unpinned(), PREFERRED) is None
+    told = describe_difference(PREFERRED, disabled)
+    assert told == (
+        f"the state says preferred (created {AT}), the run log disabled (created {AT}); "
+        "the run is held to the stronger"
+    )

@@ -29,6 +29,18 @@ def describe_held(pin: SandboxPin | Disputed | Unpinned | None) -> str:
             return describe_pin(pin)
 
 
+def describe_difference(state: SandboxPin | Unpinned, witness: SandboxPin | None) -> str | None:
+    """That state and run log do not say the same; ``None`` where they do, or one says nothing.
+
+    A log was cut, a state was put back, or a change was not finished: unseen, the other one's undoing would
+    end the pin.
+    """
+    if isinstance(state, Unpinned) or witness is None or witness == state:
+        return None
+    said = f"the state says {describe_pin(state)}, the run log {describe_pin(witness)}"
+    return f"{said}; the run is held to the stronger"
+
+
 def describe_request(request: SandboxRequest) -> str:
     """What is asked for, and where it came from."""
     line = f"{request.mode} (from {describe_provenance(request.mode_from)})"

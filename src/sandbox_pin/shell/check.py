@@ -12,6 +12,7 @@ from collections.abc import Generator
 from msgspec import Struct
 
 from sandbox_pin.core.decision import Decision, Refuse, Strengthen
+from sandbox_pin.core.describe import describe_difference
 from sandbox_pin.core.modes import RunKind
 from sandbox_pin.core.record import Disputed, SandboxPin, Unpinned
 from sandbox_pin.core.rule import decide, pin_in_force
@@ -67,12 +68,14 @@ class ForeignReading(Struct, frozen=True, kw_only=True):
     Attributes:
         raw: the state's bytes.
         pin: the pin in it.
+        witness: the pin that the log's last whole entry carries.
         log_failure: why the log could not be read at all; ``None`` where it could, or is not there.
         in_force: the pin that a request is held against.
     """
 
     raw: bytes
     pin: SandboxPin | Unpinned
+    witness: SandboxPin | None
     log_failure: StorageError | None
     in_force: SandboxPin | Disputed | Unpinned
 
@@ -112,6 +115,9 @@ def check_run(
     """
     with hold_files(foreign) as files:
         reading = read_foreign(foreign, files)
+        difference = describe_difference(reading.pin, reading.witness)
+        if difference is not None:
+            tell(f"warning: {difference}")
         requested = read_request(asked)
         guarded = Guarded(
             configuration=requested.configuration,
@@ -213,6 +219,7 @@ def _read(foreign: ForeignRun, files: ForeignFiles) -> ForeignReading:
     return ForeignReading(
         raw=raw,
         pin=pin,
+        witness=None if entry is None else entry.pin,
         log_failure=tail if isinstance(tail, StorageError) else None,
         in_force=pin_in_force(pin, None if entry is None else entry.pin, kind=foreign.kind),
     )

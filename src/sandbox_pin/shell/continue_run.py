@@ -4,9 +4,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from sandbox_pin.core.decision import Decision, Refuse, Strengthen, Unchanged
-from sandbox_pin.core.describe import describe_decision
+from sandbox_pin.core.describe import describe_decision, describe_difference
 from sandbox_pin.core.gate import RefuseLaunch
-from sandbox_pin.core.record import Unpinned, describe_pin
 from sandbox_pin.core.request import SandboxRequest
 from sandbox_pin.core.rule import decide
 from sandbox_pin.core.run_state import PROTOCOL, RunStatus
@@ -180,8 +179,6 @@ def _apply(folder: RunFolder, reading: RunReading, decision: Decision, tell: Tel
 def _tell_reading(folder: RunFolder, reading: RunReading, tell: Tell) -> None:
     if reading.passed_over:
         tell(f"warning: {reading.passed_over} torn line(s) at the end of {folder.log.shown_as} passed over")
-    if reading.differs and not isinstance(reading.loaded.pin, Unpinned) and reading.witness is not None:
-        tell(
-            f"warning: the state says {describe_pin(reading.loaded.pin)}, the run log "
-            f"{describe_pin(reading.witness)}; the run is held to the stronger"
-        )
+    difference = describe_difference(reading.loaded.pin, reading.witness)
+    if difference is not None:
+        tell(f"warning: {difference}")
