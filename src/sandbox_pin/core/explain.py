@@ -9,6 +9,7 @@ from sandbox_pin.errors import StateError
 _PLACE: Final = " - at `$"
 _MISSING: Final = "Object missing required field `"
 _UNKNOWN: Final = "Object contains unknown field `"
+_RIGHT: Final = "Expected "
 _LONGEST_QUOTE: Final = 60
 
 
@@ -41,7 +42,8 @@ def explained(error: Exception, raw: bytes | str, expected: Mapping[str, str]) -
     if not field:
         # The shape is right, so that what msgspec stumbled over is inside a text.
         return StateError("a text in it is not UTF-8, or has half a surrogate pair", expected=whole)
-    return StateError(_found(raw, field) or message, field=field, expected=expected.get(field, message))
+    right = expected.get(field, message.removeprefix(_RIGHT))
+    return StateError(_found(raw, field) or message, field=field, expected=right)
 
 
 def _found(raw: bytes, field: str) -> str | None:

@@ -10,7 +10,10 @@
 | life | dies with its controller |
 """
 
+import contextlib
 import os
+import select
+import signal
 from io import FileIO
 from typing import Final
 
@@ -75,15 +78,18 @@ class Report(Struct, frozen=True):
     Attributes:
         child_pid: the number, out here, of the first process inside; ``None``: no sandbox was made.
         exit_code: the command's; ``None``: the command was not run, or not waited for.
+        pid_namespace: the inode of the process namespace that it made.
     """
 
     child_pid: int | None = None
     exit_code: int | None = None
+    pid_namespace: int | None = None
 
 
 class _Line(Struct, rename="kebab"):
     child_pid: int | None = None
     exit_code: int | None = None
+    pid_namespace: int | None = None
 
 
 def open_memory(name: str) -> FileIO:
@@ -102,8 +108,33 @@ def read_report(status: FileIO) -> Report:
         report = Report(
             child_pid=report.child_pid if told.child_pid is None else told.child_pid,
             exit_code=report.exit_code if told.exit_code is None else told.exit_code,
+            pid_namespace=report.pid_namespace if told.pid_namespace is None else told.pid_namespace,
         )
     return report
+
+
+def end_sandbox(report: Report) -> None:
+    """Ends the first process inside, and with it all the others, and waits until they are gone.
+
+    It should be dying by itself once bwrap has ended, but what runs inside can trace it: it can make it
+    forget to die with its parent, and report an end of the command that is none.
+    """
+    if report.child_pid is None:
+        return
+    try:
+        first = os.pidfd_open(report.child_pid)
+    except OSError:
+        return  # all gone
+    try:
+        # Another process may have its number by now. One that is dying has no namespaces to be read any more.
+        with contextlib.suppress(OSError):
+            if os.readlink(f"/proc/{report.child_pid}/ns/pid") != f"pid:[{report.pid_namespace}]":
+                return
+            signal.pidfd_send_signal(first, signal.SIGKILL)
+            # A process namespace's first process has ended only when no other is left in it.
+            _ = select.select([first], [], [])
+    finally:
+        os.close(first)
 
 
 def _is_below(path: str, folders: tuple[str, ...]) -> bool:

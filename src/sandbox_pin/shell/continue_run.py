@@ -9,7 +9,7 @@ from sandbox_pin.core.gate import RefuseLaunch
 from sandbox_pin.core.request import SandboxRequest
 from sandbox_pin.core.rule import decide
 from sandbox_pin.core.run_state import PROTOCOL, RunStatus
-from sandbox_pin.errors import BusyError, StateError, UsageError
+from sandbox_pin.errors import BusyError, PlacementError, StateError, UsageError
 from sandbox_pin.shell.apply import apply_decision
 from sandbox_pin.shell.asking import Asked, read_request
 from sandbox_pin.shell.guard import Tell
@@ -110,6 +110,14 @@ def _take_up(root: str, folder: RunFolder, wanted: RunStatus, *, asked: Asked, t
         kind=state.kind,
         tell=tell,
     )
+    if state.protocol >= PROTOCOL and prepared.profile.workspace != state.workspace:
+        # What was recorded is a real path: a link on it came later, from whoever may write there.
+        raise PlacementError(
+            f"the workspace leads elsewhere by now: to {prepared.profile.workspace}",
+            file=state.workspace,
+            expected="the folder that the run was made in, with no link on the way",
+            remedy="Put the folder back, or begin a new run where it is now.",
+        )
     if reading.status is not wanted:
         further = f"sandbox-pin step {folder.run} takes it further."
         if reading.status is RunStatus.BLOCKED:

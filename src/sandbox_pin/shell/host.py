@@ -24,16 +24,24 @@ _NAMESPACES: Final = (
     "Allow user namespaces: see the sysctls user.max_user_namespaces and kernel.unprivileged_userns_clone, "
     "an AppArmor profile for bwrap, or the container's own security profile."
 )
+_UNMASKED: Final = (
+    "Let the container leave /proc whole (docker, podman: --security-opt systempaths=unconfined)."
+)
 _SEE: Final = "Try it by hand: bwrap --unshare-user --ro-bind / / true."
 _KNOWN: Final = (
     ("Creating new namespace failed", "no user namespaces are left to make", _NAMESPACES),
-    ("No permissions to create", "user namespaces may not be made", _NAMESPACES),
-    ("setting up uid map", "user namespaces can't be set up", _NAMESPACES),
+    ("No permissions to creat", "user namespaces may not be made", _NAMESPACES),
+    (
+        "setting up uid map",
+        "user namespaces can't be set up",
+        f"{_NAMESPACES} Root needs CAP_SETFCAP for it.",
+    ),
     ("Failed to make / slave", "mounts may not be made, even in a namespace", _NAMESPACES),
+    ("pivot_root", "the root folder may not be changed, even in a namespace", _NAMESPACES),
     (
         "Can't mount proc",
-        "a /proc of its own may not be mounted, as in a container that masks it",
-        _NAMESPACES,
+        "a /proc of its own may not be mounted, as in a container that masks parts of it",
+        _UNMASKED,
     ),
 )
 

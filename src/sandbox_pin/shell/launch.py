@@ -19,7 +19,7 @@ from msgspec import Struct
 from sandbox_pin.core.gate import Enforce, RunUnenforced
 from sandbox_pin.core.run_state import LaunchProcess
 from sandbox_pin.errors import InsideLaunchError, StorageError
-from sandbox_pin.shell.bubblewrap import Profile, open_memory, read_report, sandbox_arguments
+from sandbox_pin.shell.bubblewrap import Profile, end_sandbox, open_memory, read_report, sandbox_arguments
 from sandbox_pin.shell.guardian import guard
 from sandbox_pin.shell.processes import children_of, identify
 from sandbox_pin.shell.programs import Command
@@ -117,6 +117,8 @@ class HeldLaunch:
         what, _, number = self._guardian.told().partition(b" ")
         report = read_report(self._status) if self._status is not None else None
         self._close()
+        if report is not None:
+            end_sandbox(report)
         if what == b"failed":
             return LaunchEnd(ran=False, interrupted=interrupted, failure=os.strerror(int(number)))
         # A guardian that was killed has told nothing; what it started was killed with it.

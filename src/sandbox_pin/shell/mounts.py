@@ -7,10 +7,13 @@ all of placement this is a snapshot.
 import os
 import re
 from collections.abc import Iterable
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from sandbox_pin.core.placement import Place
 from sandbox_pin.errors import StorageError
+
+# What the kernel counts mounts with; `int` refuses, with an error of its own, what has thousands of digits.
+_NUMBER: Final = re.compile(r"[0-9]{1,19}")
 
 
 class Mount(NamedTuple):
@@ -111,7 +114,7 @@ def parse_mounts(content: bytes) -> list[Mount]:
     for line in os.fsdecode(content).split("\n"):
         match line.split(" ", 5):
             case [identifier, parent, device, root, point, *_] if (
-                identifier.isdecimal() and parent.isdecimal()
+                _NUMBER.fullmatch(identifier) and _NUMBER.fullmatch(parent)
             ):
                 mounts.append(
                     Mount(int(identifier), int(parent), device, _unescaped(root), _unescaped(point))
