@@ -70,8 +70,6 @@ def call(arguments: list[str]) -> int:
         arguments: the words after the program's name. What follows the first ``--`` is the launched command;
             no option is looked for in it.
     """
-    _open_standard_descriptors()
-    _print_whatever_comes()
     words: tuple[str, ...] | None = None
     if "--" in arguments:
         split = arguments.index("--")
@@ -81,6 +79,8 @@ def call(arguments: list[str]) -> int:
         arguments = arguments[1:]
     arguments = [f"{ACCEPT}={ANY_MODE}" if argument == ACCEPT else argument for argument in arguments]
     try:
+        _open_standard_descriptors()
+        _print_whatever_comes()
         _refuse_what_is_not_utf8([*arguments, *(words or ())])
         return int(_sandbox_pin.main(arguments, "sandbox-pin", standalone_mode=False, obj=words) or 0)
     except SandboxPinError as error:

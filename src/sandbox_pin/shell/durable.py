@@ -64,7 +64,12 @@ def open_regular(folder: int, name: str, flags: int, *, shown_as: str) -> FileIO
         raise
     except OSError as error:
         raise _not_opened(error, shown_as, "a regular file") from None
-    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+    try:
+        is_regular = stat.S_ISREG(os.fstat(descriptor).st_mode)
+    except OSError as error:
+        os.close(descriptor)
+        raise _not_opened(error, shown_as, "a regular file") from None
+    if not is_regular:
         os.close(descriptor)
         raise StateError("it is a folder, a FIFO or a device", file=shown_as, expected="a regular file")
     return FileIO(descriptor, "r+" if flags & os.O_RDWR else "r")
@@ -78,12 +83,13 @@ def read_regular(folder: int, name: str, *, shown_as: str) -> bytes:
         StateError: it is no regular file, or over ``SIZE_LIMIT`` (a sparse file costs nothing to make).
         StorageError: the system could not read it.
     """
-    with open_regular(folder, name, os.O_RDONLY, shown_as=shown_as) as file:
-        try:
+    file = open_regular(folder, name, os.O_RDONLY, shown_as=shown_as)
+    try:
+        with file:
             size = os.fstat(file.fileno()).st_size
             data = b"" if size > SIZE_LIMIT else read_from(file.fileno(), 0, most=SIZE_LIMIT + 1)
-        except OSError as error:
-            raise StorageError(f"could not be read: {error.strerror}", file=shown_as) from None
+    except OSError as error:
+        raise StorageError(f"could not be read: {error.strerror}", file=shown_as) from None
     if max(size, len(data)) > SIZE_LIMIT:
         raise StateError(
             f"over {SIZE_LIMIT} bytes", file=shown_as, expected="a file of that size at the most"

@@ -113,9 +113,9 @@ def parse_mounts(content: bytes) -> list[Mount]:
     # By "\n" alone: names may hold whatever else `splitlines` takes for the end of a line.
     for line in os.fsdecode(content).split("\n"):
         match line.split(" ", 5):
-            case [identifier, parent, device, root, point, *_] if (
-                _NUMBER.fullmatch(identifier) and _NUMBER.fullmatch(parent)
-            ):
+            case [identifier, parent, device, root, point, *_] if _NUMBER.fullmatch(
+                identifier
+            ) and _NUMBER.fullmatch(parent):
                 mounts.append(
                     Mount(int(identifier), int(parent), device, _unescaped(root), _unescaped(point))
                 )

@@ -139,6 +139,7 @@ def recover_run(root: str, run: str, *, wait: float) -> Recovered:
             entry,
             state=state,
             log=_Place(folder=folder.descriptor, name=LOG_NAME, shown_as=folder.log.shown_as),
+            content=left.raw,
             state_is_whole=left.pin is not None and own is not None and own.kind is kind,
             raw=_rebuilt(left.raw, own, fresh, pin),
         )
@@ -177,6 +178,7 @@ def recover_files(foreign: ForeignRun) -> Recovered:
             entry,
             state=state,
             log=_Place(folder=files.log_folder, name=files.log_name, shown_as=foreign.log),
+            content=left.raw,
             state_is_whole=left.pin is not None,
             raw=raw,
         )
@@ -191,7 +193,14 @@ class _Place(Struct, frozen=True, kw_only=True):
 
 
 def _start_anew(
-    damage: str, entry: RunRecovered, *, state: _Place, log: _Place, state_is_whole: bool, raw: bytes
+    damage: str,
+    entry: RunRecovered,
+    *,
+    state: _Place,
+    log: _Place,
+    content: bytes | None,
+    state_is_whole: bool,
+    raw: bytes,
 ) -> Recovered:
     """The log first, then the state: a crash in between leaves damage, or a witness of ``required``."""
     run_log = FileRunLog(log.folder, log.name, shown_as=log.shown_as)
@@ -200,7 +209,7 @@ def _start_anew(
     if not log_is_whole:
         kept += _keep(log, entry.at)
     if not state_is_whole:
-        kept += _keep(state, entry.at)
+        kept += _keep(state, entry.at, content=content)
     entry = replace(entry, kept=tuple(kept))
     if log_is_whole:
         run_log.append(entry)
@@ -210,13 +219,22 @@ def _start_anew(
     return Recovered(run=entry.run, damage=damage, kept=tuple(kept), pin=entry.pin)
 
 
-def _keep(place: _Place, at: str) -> list[str]:
-    """Gives what is damaged a second name, under which it stays when the first is put to new use."""
+def _keep(place: _Place, at: str, *, content: bytes | None = None) -> list[str]:
+    """Gives what is damaged a second name, under which it stays when the first is put to new use.
+
+    Content that could be read is copied: a state that a crash leaves with two names is refused by placement.
+    """
     stamp = "".join(character for character in at if character.isdigit())
     for number in range(1, 100):
         aside = f"{place.name}.damaged-{stamp}-{number}"
         try:
-            if stat.S_ISDIR(os.lstat(place.name, dir_fd=place.folder).st_mode):
+            kind = os.lstat(place.name, dir_fd=place.folder).st_mode
+            if content is not None and stat.S_ISREG(kind):
+                if _is_there(place.folder, aside):
+                    continue
+                replace_file(place.folder, aside, content, shown_as=place.shown_as)
+                return [aside]
+            if stat.S_ISDIR(kind):
                 os.rename(place.name, aside, src_dir_fd=place.folder, dst_dir_fd=place.folder)
             else:
                 os.link(
@@ -236,6 +254,14 @@ def _keep(place: _Place, at: str) -> list[str]:
         flush_folder(place.folder, shown_as=place.shown_as)
         return [aside]
     raise StorageError("could not be kept aside: too many are already", file=place.shown_as)
+
+
+def _is_there(folder: int, name: str) -> bool:
+    try:
+        _ = os.lstat(name, dir_fd=folder)
+    except FileNotFoundError:
+        return False
+    return True
 
 
 def _damage(read: Callable[[], StorageError | None], path: str) -> str:
@@ -261,8 +287,12 @@ def _left(state: _Place, log: FileRunLog) -> _Left:
         raw = read_regular(state.folder, state.name, shown_as=state.shown_as)
         pin = read_pin(raw, pinned_since=None)
     entries: list[Entry] = []
-    with contextlib.suppress(FileNotFoundError, StorageError):
+    try:
         entries += [line for line in log.lines() if not isinstance(line, Garbage | Damaged)]
+    except FileNotFoundError:
+        pass
+    except StorageError as error:
+        _refuse_failure(error)
     return _Left(raw=raw, pin=None if isinstance(pin, Unpinned) else pin, entries=tuple(entries))
 
 
@@ -287,9 +317,17 @@ def _required(at: str, backend: str | None) -> SandboxPin:
     return make_pin(mode=SandboxMode.REQUIRED, source=PinSource.STRENGTHENED, recorded_at=at, backend=backend)
 
 
+def _refuse_failure(error: StorageError) -> None:
+    """A read that failed is no damage: what could not be read is not put aside. A log that is no file is."""
+    if error.expected is None:
+        raise error
+
+
 def _log_is_whole(log: FileRunLog, entry: RunRecovered) -> bool:
     try:
         tail = log.find_tail()
+        if isinstance(tail, StorageError):
+            _refuse_failure(tail)
         if not isinstance(tail, LogTail) or tail.entry is None:
             return False
         log.refuse_another(tail.entry, kind=entry.kind, run=entry.run)

@@ -10,7 +10,7 @@ from msgspec import Struct
 from sandbox_pin.core.event import Entry, Garbage, decode_line, encode_line
 from sandbox_pin.core.modes import RunKind
 from sandbox_pin.errors import ConfigurationError, StateError, StorageError
-from sandbox_pin.shell.durable import flush_folder, open_regular, read_from, write_all
+from sandbox_pin.shell.durable import flush_folder, open_regular, read_from, replace_file, write_all
 
 LINE_LIMIT: Final = 1024 * 1024
 """The longest line that can be an entry, in bytes, its line end left out; a longer one is garbage."""
@@ -53,7 +53,9 @@ class FileRunLog:
     def append(self, entry: Entry) -> None:
         """Adds an entry, flushed before this returns; a log that is not there yet is made.
 
-        A log that ends in a torn line gets a line end first, so that the new entry stands alone.
+        It is made with the entry in it, whole: a crash must not leave an empty log, which is damage, beside a
+        state from before pins. A log that ends in a torn line gets a line end first, so that the new entry
+        stands alone.
 
         Raises:
             StorageError: it could not be written whole and flushed; what is there of it is a torn line.
@@ -63,17 +65,22 @@ class FileRunLog:
         if len(line) > LINE_LIMIT:
             raise ConfigurationError(f"this entry can't be logged: it is over {LINE_LIMIT} bytes")
         line += b"\n"
-        with self._opened(os.O_RDWR | os.O_APPEND | os.O_CREAT) as file:
-            descriptor = file.fileno()
-            try:
+        try:
+            file = self._opened(os.O_RDWR | os.O_APPEND)
+        except FileNotFoundError:
+            replace_file(self._folder, self._name, line, shown_as=self.shown_as)
+            return
+        try:
+            with file:
+                descriptor = file.fileno()
                 size = os.fstat(descriptor).st_size
                 torn = size > 0 and os.pread(descriptor, 1, size - 1) != b"\n"
                 write_all(descriptor, b"\n" + line if torn else line)
                 os.fsync(descriptor)
-            except OSError as error:
-                raise StorageError(f"could not be written: {error.strerror}", file=self.shown_as) from None
-            if size == 0:
-                flush_folder(self._folder, shown_as=self.shown_as)
+        except OSError as error:
+            raise StorageError(f"could not be written: {error.strerror}", file=self.shown_as) from None
+        if size == 0:
+            flush_folder(self._folder, shown_as=self.shown_as)
 
     def last_entry(self) -> Entry | None:
         """The last whole entry; ``None`` where there is no log, or nothing whole in it.
@@ -95,7 +102,14 @@ class FileRunLog:
             StateError: the last whole line is damaged, or none of the last 64 MiB is whole.
             StorageError: the log could not be read, or is no regular file.
         """
-        with self._opened(os.O_RDONLY) as file:
+        file = self._opened(os.O_RDONLY)
+        try:
+            return self._tail(file)
+        except OSError as error:
+            raise StorageError(f"could not be read: {error.strerror}", file=self.shown_as) from None
+
+    def _tail(self, file: FileIO) -> LogTail:
+        with file:
             size = os.fstat(file.fileno()).st_size
             length = _BLOCK
             while True:

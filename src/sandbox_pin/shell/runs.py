@@ -217,32 +217,29 @@ def create_run(root: str, state: RunState, pin: SandboxPin, entries: Sequence[En
         os.mkdir(aside, mode=0o700)
     except OSError as error:
         raise StorageError(f"could not be made: {error.strerror}", file=path) from None
-    try:
-        descriptor = open_folder(aside)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            os.rmdir(aside)
-        raise
-    try:
-        with hold(descriptor, wait=0, shown_as=path):
+    with contextlib.ExitStack() as stack:
+        try:
+            descriptor = open_folder(aside)
+            _ = stack.callback(os.close, descriptor)
+            stack.enter_context(hold(descriptor, wait=0, shown_as=path))
             folder = RunFolder(root, state.run, descriptor)
-            try:
-                raw = encode_run_state(state, pin)
-                replace_file(descriptor, STATE_NAME, raw, shown_as=folder.state_path)
-                for entry in entries:
-                    folder.log.append(entry)
-                _place(aside, root, state.run)
-            except BaseException:
-                for name in (STATE_NAME, LOG_NAME):
-                    with contextlib.suppress(OSError):
-                        os.unlink(name, dir_fd=descriptor)
+            raw = encode_run_state(state, pin)
+            replace_file(descriptor, STATE_NAME, raw, shown_as=folder.state_path)
+            for entry in entries:
+                folder.log.append(entry)
+            _place(aside, root, state.run)
+        except BaseException as error:
+            for name in (STATE_NAME, LOG_NAME):
                 with contextlib.suppress(OSError):
-                    os.rmdir(aside)
-                raise
-            _flush(root)
-            yield folder
-    finally:
-        os.close(descriptor)
+                    os.unlink(os.path.join(aside, name))
+            with contextlib.suppress(OSError):
+                os.rmdir(aside)
+            if isinstance(error, UncertainStorageError):
+                # Nothing is left of what may or may not have been safe.
+                raise StorageError("could not be made: its folder could not be flushed", file=path) from None
+            raise
+        _flush(root)
+        yield folder
 
 
 @contextlib.contextmanager
@@ -318,7 +315,9 @@ def _flush(root: str) -> None:
     except (OSError, StateError, StorageError) as error:
         # The run is in place: whoever is told that nothing was made would make it again.
         raise UncertainStorageError(
-            f"the run is in place, but its folder could not be flushed: {error}", file=root
+            f"the run is in place, but its folder could not be flushed: {error}",
+            file=root,
+            remedy="Whether it would survive a power cut is uncertain; the next command reads what is there.",
         ) from None
     try:
         flush_folder(descriptor, shown_as=root)
