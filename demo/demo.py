@@ -38,7 +38,7 @@ def story(scratch: Path) -> int:
     make_repository(workspace)
     in_workspace = ["--workspace", str(workspace)]
     configured = ["--config", str(configuration)]
-    agent = ["--", "sh", str(workspace / "agent.sh")]
+    agent = ["--", "sh", "agent.sh"]
 
     tell(
         f"""

@@ -70,7 +70,7 @@ def _run(
             tell=say,
         )
 
-    return _finished(start, asked, ResultFile(result, name))
+    return _finished(start, asked, ResultFile(result, name), given=_given(runs, asked))
 
 
 class _Options(TypedDict):
@@ -136,14 +136,21 @@ def _taken_further(options: _Options, act: _Further) -> int:
         lambda: act(runs_root(options["runs"]), run, asked=asked, wait=options["wait"], tell=say),
         asked,
         ResultFile(options["result"], run),
+        given=_given(options["runs"], asked),
     )
 
 
-def _finished(command: Callable[[], Outcome], asked: Asked, result: ResultFile) -> int:
+def _given(runs: str | None, asked: Asked) -> list[str]:
+    """The options that the next command needs again: each command reads them afresh."""
+    options = (("--runs", runs), ("--config", asked.config), ("--mode", asked.mode))
+    return [word for name, value in options if value is not None for word in (name, value)]
+
+
+def _finished(command: Callable[[], Outcome], asked: Asked, result: ResultFile, *, given: list[str]) -> int:
     try:
         if asked.consent.given:
             refuse_inside_a_launch("--accept-config-change")
-        return finish(command(), result)
+        return finish(command(), result, given=given)
     except SandboxPinError as error:
         result.fail(error)
         raise

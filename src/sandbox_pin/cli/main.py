@@ -87,7 +87,7 @@ def call(arguments: list[str]) -> int:
         say(str(error))
         return status_of(error)
     except click.ClickException as error:
-        say(error.format_message())
+        say(" ".join(error.format_message().split()))
         if isinstance(error, click.UsageError) and error.ctx is not None:
             say(f"Try '{error.ctx.command_path} --help'.")
         return ExitStatus.USAGE

@@ -1,19 +1,23 @@
 """What a refusal says, as plain functions from values to lines."""
 
+import shlex
 from typing import assert_never
 
 from sandbox_pin.core.decision import Refuse, WeakerFact
 from sandbox_pin.core.describe import describe_held
 from sandbox_pin.core.facts import Fact
-from sandbox_pin.core.request import FromDefault, describe_provenance
+from sandbox_pin.core.request import FromFile, FromFlag, SandboxRequest, describe_provenance
 
 
-def refusal_lines(decision: Refuse, *, accepts: str | None) -> list[str]:
+def refusal_lines(
+    decision: Refuse, *, accepts: str | None, pinned_by: SandboxRequest | None = None
+) -> list[str]:
     """Why a request is refused, and what to do.
 
     Args:
         decision: the refusal.
         accepts: the one mode that the flag accepted, where it was given for another than the request's.
+        pinned_by: the request that the run was last pinned by, where that is known.
     """
     lines = [f"refused: the run is pinned to {describe_held(decision.pin)}, and this command asks for less:"]
     lines += [_weaker_line(fact) for fact in decision.weaker]
@@ -21,12 +25,19 @@ def refusal_lines(decision: Refuse, *, accepts: str | None) -> list[str]:
     mode = decision.request.mode
     if accepts is not None:
         lines.append(f"--accept-config-change={accepts} accepts {accepts} alone, and the request is {mode}.")
-    if isinstance(decision.request.mode_from, FromDefault) and decision.request.mode_from.file is None:
-        lines.append("If the configuration was forgotten, name it: --config FILE.")
-    else:
-        lines.append("If the configuration is not the run's, name the right one: --config FILE.")
+    lines.append(_how_to_ask_for_as_much(pinned_by))
     lines.append(f"To go on weaker, in the open and logged: --accept-config-change={mode}.")
     return lines
+
+
+def _how_to_ask_for_as_much(pinned_by: SandboxRequest | None) -> str:
+    match None if pinned_by is None else pinned_by.mode_from:
+        case FromFile(path=path):
+            return f"The run was pinned by a file; to ask for as much: --config {shlex.quote(path)}."
+        case FromFlag() if pinned_by is not None:
+            return f"The run was pinned by a flag; to ask for as much: --mode {pinned_by.mode}."
+        case _:
+            return "To ask for as much, name the run's configuration: --config FILE."
 
 
 def _weaker_line(fact: WeakerFact) -> str:

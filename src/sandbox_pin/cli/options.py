@@ -49,7 +49,9 @@ def _mode(_: click.Context, parameter: click.Parameter, text: str | None) -> San
     try:
         return mode_from_text(text, field=parameter.opts[0])
     except ConfigurationError as error:
-        raise UsageError(error.problem, field=error.field, expected=error.expected) from None
+        raise UsageError(
+            error.problem, field=error.field, expected=error.expected, remedy=error.remedy
+        ) from None
 
 
 def _seconds(_: click.Context, parameter: click.Parameter, value: float) -> float:

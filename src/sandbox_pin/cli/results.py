@@ -1,5 +1,6 @@
 """How a command's outcome is told: to the operator, in the ``--result`` file, and by the exit status."""
 
+import shlex
 from pathlib import Path
 from typing import assert_never
 
@@ -73,27 +74,35 @@ class ResultFile:
             write_file(self._path, msgspec.json.encode(result) + b"\n")
 
 
-def finish(outcome: Outcome, result: ResultFile) -> ExitStatus | int:
-    """Tells an outcome, and gives the exit status that it ends in."""
+def finish(outcome: Outcome, result: ResultFile, *, given: list[str]) -> ExitStatus | int:
+    """Tells an outcome, and gives the exit status that it ends in.
+
+    Args:
+        outcome: what the command ended in.
+        result: where it is written, too.
+        given: the options that the next command on the run needs again.
+    """
     match outcome:
-        case Refused(run=run, decision=decision, consent=consent):
-            say_lines(refusal_lines(decision, accepts=consent.mode if consent.given else None))
+        case Refused(run=run, decision=decision, consent=consent, pinned_by=pinned_by):
+            accepts = consent.mode if consent.given else None
+            say_lines(refusal_lines(decision, accepts=accepts, pinned_by=pinned_by))
             status: ExitStatus | int = ExitStatus.REFUSED
             told = Result(run=run, exit_status=status, decision=decision)
         case CommandMissing(run=run, missing=missing):
-            say(f"{missing.word}: command not found: {missing.why}")
-            status = ExitStatus.NOT_FOUND
+            status = ExitStatus.NOT_RUNNABLE if missing.exists else ExitStatus.NOT_FOUND
+            found = "can't be run" if missing.exists else "command not found"
+            say(f"{missing.word}: {found}: {missing.why}")
             told = Result(run=run, exit_status=status, error=f"{missing.word}: {missing.why}")
         case GateClosed(run=run, decision=settled, gate=gate):
             say(f"{describe_gate(gate)}. {gate.remedy}")
             if not isinstance(settled, Created):
-                say_lines(["the run is blocked", _how_to_go_on(run)])
+                say_lines(["the run is blocked", _how_to_go_on(run, given)])
             status = ExitStatus.UNENFORCEABLE
             told = Result(run=run, exit_status=status, decision=settled, gate=gate)
         case Launched(run=run, decision=settled, gate=gate, end=end):
             status = _status_of_end(end, gate)
             if not end.succeeded:
-                say_lines([f"{_ending(end)}; the run is blocked", _how_to_go_on(run)])
+                say_lines([f"{_ending(end)}; the run is blocked", _how_to_go_on(run, given)])
             told = Result(run=run, exit_status=status, decision=settled, gate=gate, end=end)
         case Unblocked(run=run, decision=settled):
             say(f"the run {run} is ready")
@@ -105,8 +114,9 @@ def finish(outcome: Outcome, result: ResultFile) -> ExitStatus | int:
     return status
 
 
-def _how_to_go_on(run: str) -> str:
-    return f"sandbox-pin resume {run} launches it again, sandbox-pin unblock {run} makes the run ready"
+def _how_to_go_on(run: str, given: list[str]) -> str:
+    again, ready = (shlex.join(["sandbox-pin", verb, run, *given]) for verb in ("resume", "unblock"))
+    return f"{again}   launches it again; {ready}   makes the run ready"
 
 
 def _ending(end: LaunchEnd) -> str:

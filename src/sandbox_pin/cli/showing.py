@@ -20,6 +20,7 @@ from sandbox_pin.core.describe import (
 )
 from sandbox_pin.core.event import Garbage
 from sandbox_pin.core.modes import SandboxMode
+from sandbox_pin.core.run_state import RunStatus
 from sandbox_pin.errors import SandboxPinError, StateError
 from sandbox_pin.shell.look import Explanation, RunSummary, explain, summarize
 from sandbox_pin.shell.run_log import Damaged
@@ -127,10 +128,14 @@ def _show_summary(summary: RunSummary) -> None:
     show(f"created    {summary.created_at}" + (f", from {summary.parent}" if summary.parent else ""))
     if summary.last_launch is not None:
         show(f"launched   {log_line(summary.last_launch)}")
-    if summary.last_end is not None:
+    if summary.lost:
+        show("ended      lost with its controller: nobody saw its end")
+    elif summary.last_end is not None:
         show(f"ended      {log_line(summary.last_end)}")
     if summary.passed_over:
         show(f"log        {summary.passed_over} torn line(s) at its end, passed over")
+    if summary.status is RunStatus.BLOCKED:
+        show(f"next       sandbox-pin resume {summary.run} ... or unblock {summary.run} ... takes it further")
 
 
 def _show_explanation(explanation: Explanation) -> None:

@@ -18,7 +18,12 @@ from sandbox_pin.core.placement_facts import (
     MountBelow,
     Place,
 )
-from sandbox_pin.core.placement_violation import Reason, Violation, describe_violation
+from sandbox_pin.core.placement_violation import (
+    Reason,
+    Violation,
+    describe_violation,
+    describe_violations,
+)
 
 __all__ = [
     "FileObject",
@@ -31,6 +36,7 @@ __all__ = [
     "Reason",
     "Violation",
     "describe_violation",
+    "describe_violations",
     "judge_placement",
 ]
 

@@ -1,5 +1,6 @@
 """What the placement rule finds, and how that is told to the operator (design: "Placement")."""
 
+from collections.abc import Sequence
 from enum import StrEnum
 from typing import assert_never
 
@@ -53,9 +54,24 @@ class Violation(Struct, frozen=True, kw_only=True):
 
 def describe_violation(violation: Violation) -> str:
     """One line for the operator: which item, why a launch could change it, and what to do about it."""
-    return shown(f"{_NAMES[violation.role]} {violation.path} {_why(violation)}. {_remedy(violation)}")
+    return describe_violations([violation])[0]
 
 
+def describe_violations(violations: Sequence[Violation]) -> list[str]:
+    """As ``describe_violation``, for several: those with one remedy share a line, the first few named."""
+    found: dict[str, list[str]] = {}
+    for violation in violations:
+        what = f"{_NAMES[violation.role]} {violation.path} {_why(violation)}"
+        found.setdefault(_remedy(violation), []).append(what)
+    lines: list[str] = []
+    for remedy, whats in found.items():
+        left = len(whats) - _NAMED
+        more = f"; and {left} more of the kind" if left > 0 else ""
+        lines.append(shown(f"{'; '.join(whats[:_NAMED])}{more}. {remedy}"))
+    return lines
+
+
+_NAMED = 2
 _NAMES = {
     ItemRole.CONFIGURATION: "configuration file",
     ItemRole.STATE: "run state",
@@ -96,7 +112,7 @@ def _remedy(violation: Violation) -> str:
         case ItemRole.CONFIGURATION:
             return "Keep it, and every link to it, where no launch can write, and name it with --config"
         case ItemRole.STATE | ItemRole.RUN_LOG:
-            return "Keep runs where no launch can write (--runs DIR)"
+            return "Keep it where no launch can write (--runs DIR), or give launches a smaller folder"
         case ItemRole.SANDBOX_PROGRAM:
             return "Install it where no launch can write, and let PATH find that one first"
         case ItemRole.INTERPRETER | ItemRole.PACKAGE:

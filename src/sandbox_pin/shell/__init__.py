@@ -2,11 +2,14 @@
 
 Public for orchestrators that keep their own state and start their own processes:
 
-1. ``apply_decision`` carries a decision out, over a log of two methods (``RunLog``).
+1. ``apply_decision`` carries a decision out, over a log of two methods (``RunLog``); ``encode_line`` and
+   ``decode_line`` are the text of one entry, without its line end.
 2. ``gather_item``, ``gather_tree`` and ``judge_placement`` say what a launch could change.
 3. ``probe_host`` and ``pass_gate`` say what becomes of a launch; ``launch_arguments`` turns that into one.
 """
 
+from sandbox_pin.core.describe import describe_decision, describe_held
+from sandbox_pin.core.event import Entry, Garbage, decode_line, encode_line
 from sandbox_pin.core.gate import (
     Capable,
     Enforce,
@@ -38,7 +41,9 @@ __all__ = [
     "Capable",
     "ConfigurationFile",
     "Enforce",
+    "Entry",
     "FileRunLog",
+    "Garbage",
     "GateDecision",
     "HostCapability",
     "Incapable",
@@ -53,7 +58,11 @@ __all__ = [
     "SavePin",
     "Violation",
     "apply_decision",
+    "decode_line",
+    "describe_decision",
+    "describe_held",
     "describe_violation",
+    "encode_line",
     "find_bubblewrap",
     "gather_item",
     "gather_tree",

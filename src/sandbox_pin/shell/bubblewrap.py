@@ -78,18 +78,15 @@ class Report(Struct, frozen=True):
     Attributes:
         child_pid: the number, out here, of the first process inside; ``None``: no sandbox was made.
         exit_code: the command's; ``None``: the command was not run, or not waited for.
-        pid_namespace: the inode of the process namespace that it made.
     """
 
     child_pid: int | None = None
     exit_code: int | None = None
-    pid_namespace: int | None = None
 
 
 class _Line(Struct, rename="kebab"):
     child_pid: int | None = None
     exit_code: int | None = None
-    pid_namespace: int | None = None
 
 
 def open_memory(name: str) -> FileIO:
@@ -108,7 +105,6 @@ def read_report(status: FileIO) -> Report:
         report = Report(
             child_pid=report.child_pid if told.child_pid is None else told.child_pid,
             exit_code=report.exit_code if told.exit_code is None else told.exit_code,
-            pid_namespace=report.pid_namespace if told.pid_namespace is None else told.pid_namespace,
         )
     return report
 
@@ -116,8 +112,8 @@ def read_report(status: FileIO) -> Report:
 def end_sandbox(report: Report) -> None:
     """Ends the first process inside, and with it all the others, and waits until they are gone.
 
-    It should be dying by itself once bwrap has ended, but what runs inside can trace it: it can make it
-    forget to die with its parent, and report an end of the command that is none.
+    It should be dying by itself once bwrap has ended. But what runs inside can trace it, and make it forget
+    to die with its parent, and report an end of the command that is none.
     """
     if report.child_pid is None:
         return
@@ -126,15 +122,24 @@ def end_sandbox(report: Report) -> None:
     except OSError:
         return  # all gone
     try:
-        # Another process may have its number by now. One that is dying has no namespaces to be read any more.
-        with contextlib.suppress(OSError):
-            if os.readlink(f"/proc/{report.child_pid}/ns/pid") != f"pid:[{report.pid_namespace}]":
-                return
-            signal.pidfd_send_signal(first, signal.SIGKILL)
-            # A process namespace's first process has ended only when no other is left in it.
+        # Another process may have its number by now; the descriptor is of whichever is looked at here.
+        if _is_first_of_a_namespace(report.child_pid):
+            with contextlib.suppress(ProcessLookupError):
+                signal.pidfd_send_signal(first, signal.SIGKILL)
+            # It has ended only when no other process is left in its namespace.
             _ = select.select([first], [], [])
     finally:
         os.close(first)
+
+
+def _is_first_of_a_namespace(pid: int) -> bool:
+    """Whether it is a process namespace's first; in what can be read of a process that hides the rest too."""
+    try:
+        with open(f"/proc/{pid}/status", "rb") as file:
+            numbers = next((line.split()[1:] for line in file if line.startswith(b"NSpid:")), [])
+    except OSError:
+        return False
+    return len(numbers) > 1 and numbers[-1] == b"1"
 
 
 def _is_below(path: str, folders: tuple[str, ...]) -> bool:

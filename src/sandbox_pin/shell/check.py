@@ -118,6 +118,10 @@ def check_run(
         difference = describe_difference(reading.pin, reading.witness)
         if difference is not None:
             tell(f"warning: {difference}")
+        if reading.witness is None and not isinstance(reading.pin, Unpinned):
+            tell(f"warning: the state alone holds the pin: {foreign.log} has no entry. Is --log right?")
+        if reading.witness is not None and isinstance(reading.pin, Unpinned):
+            tell(f"warning: the run log alone holds the pin: {foreign.state} has none")
         requested = read_request(asked)
         guarded = Guarded(
             configuration=requested.configuration,
@@ -196,7 +200,8 @@ def read_foreign(foreign: ForeignRun, files: ForeignFiles) -> ForeignReading:
     except StateError as error:
         again = ["sandbox-pin", "recover", "--state", foreign.state, "--log", foreign.log]
         again += ["--kind", foreign.kind, *(["--run", foreign.run] if foreign.run else [])]
-        remedy = f"Nothing was changed. {shlex.join(again)} keeps it aside and starts anew."
+        right = "Are --state, --log, --kind and --run of one run? Nothing was changed."
+        remedy = f"{right} If it is damaged: {shlex.join(again)} keeps it aside and starts anew."
         raise error.located(file=error.file or foreign.state, remedy=remedy) from None
 
 

@@ -66,7 +66,7 @@ def unblock(root: str, run: str, *, asked: Asked, wait: float, tell: Tell) -> Ou
         taken = _take_up(root, folder, RunStatus.BLOCKED, asked=asked, tell=tell)
         decision = _decide(taken, asked)
         if isinstance(decision, Refuse):
-            return Refused(run=run, decision=decision, consent=asked.consent)
+            return _refused(folder, decision, asked)
         loaded = _apply(folder, taken.reading, decision, tell)
         ready = replace(loaded.state, status=RunStatus.READY, launch=None)
         _ = folder.save(loaded, ready, decision.pin)
@@ -139,7 +139,7 @@ def _launch_next(
         return CommandMissing(run=folder.run, missing=command)
     decision = _decide(taken, asked)
     if isinstance(decision, Refuse):
-        return Refused(run=folder.run, decision=decision, consent=asked.consent)
+        return _refused(folder, decision, asked)
     gate = taken.prepared.pass_gate(decision.pin, taken.reading.loaded.state.kind)
     loaded = _apply(folder, taken.reading, decision, tell)
     if isinstance(gate, RefuseLaunch):
@@ -150,6 +150,15 @@ def _launch_next(
     tell_unenforced(gate, tell)
     end = launch(folder, loaded, decision.pin, gate=gate, command=command, profile=profile)
     return Launched(run=folder.run, decision=decision, gate=gate, end=end)
+
+
+def _refused(folder: RunFolder, decision: Refuse, asked: Asked) -> Refused:
+    return Refused(
+        run=folder.run,
+        decision=decision,
+        consent=asked.consent,
+        pinned_by=folder.log.last_request(),
+    )
 
 
 def _decide(taken: _Taken, asked: Asked) -> Decision:

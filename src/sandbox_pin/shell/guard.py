@@ -1,5 +1,6 @@
 """Nothing that decides about the sandbox may lie where a launch can write (design: "Placement")."""
 
+import os
 from collections.abc import Callable
 from typing import Final
 
@@ -10,7 +11,7 @@ from sandbox_pin.core.placement import (
     ItemRole,
     LaunchTree,
     Violation,
-    describe_violation,
+    describe_violations,
     judge_placement,
 )
 from sandbox_pin.core.record import Disputed, SandboxPin, Unpinned
@@ -63,7 +64,9 @@ def judge(guarded: Guarded) -> tuple[list[LaunchTree], tuple[Violation, ...]]:
     items.append(gather_item(ItemRole.RUN_LOG, guarded.log, reader=reader))
     if guarded.sandbox_program is not None:
         items.append(gather_item(ItemRole.SANDBOX_PROGRAM, guarded.sandbox_program, reader=reader))
-    trees = [gather_tree(path, reader=reader) for path in guarded.trees]
+    # A message that says `.` helps nobody who reads it elsewhere.
+    paths = [os.getcwd() if path == "." else path for path in guarded.trees]
+    trees = [gather_tree(path, reader=reader) for path in paths]
     return trees, judge_placement(items, trees)
 
 
@@ -110,7 +113,7 @@ def enforce_placement(
     trees, violations = judge(guarded)
     grave = grave_violations(violations, held=held, request=request, kind=kind)
     if grave:
-        raise PlacementError(". Also: ".join(describe_violation(found) for found in grave))
-    for found in violations:
-        tell(f"warning: {describe_violation(found)}")
+        raise PlacementError(". Also: ".join(describe_violations(grave)))
+    for line in describe_violations(violations):
+        tell(f"warning: {line}")
     return trees

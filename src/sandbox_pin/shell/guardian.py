@@ -16,7 +16,7 @@ from sandbox_pin.shell.processes import children_of
 from sandbox_pin.shell.spawn import Child, fork_held
 
 
-def guard(start: Callable[[], Child]) -> Child:
+def guard(start: Callable[[], Child], *, new_session: bool) -> Child:
     """Starts a guardian, held, of a process that it starts itself.
 
     The guardian reports ``ended N``, where N is as for ``Child.wait``, or ``failed N`` with the number of the
@@ -24,6 +24,8 @@ def guard(start: Callable[[], Child]) -> Child:
 
     Args:
         start: starts the process, held; it is called in the guardian.
+        new_session: whether both leave the terminal's foreground, so that what it sends by Ctrl-C comes
+            to the controller alone, which hands it on to the command, and not to bwrap.
 
     Raises:
         OSError: the system can't make another process, or another pipe.
@@ -31,6 +33,8 @@ def guard(start: Callable[[], Child]) -> Child:
 
     def body(held: int, reporting: int) -> None:  # pragma: no cover - as in fork_held
         try:
+            if new_session:
+                os.setsid()
             child = start()
             child.release()
             failed = child.told()

@@ -129,7 +129,9 @@ class HeldLaunch:
             return LaunchEnd(ran=True, exit_code=report.exit_code, interrupted=interrupted)
         if ended < 0 and report.child_pid is not None:
             return _end(ended, interrupted=interrupted)
-        failure = f"the sandbox failed before the command ran (bwrap ended with {ended})"
+        failure = (
+            f"it, or the sandbox, could not be started: see what bwrap says above (it ended with {ended})"
+        )
         return LaunchEnd(ran=False, interrupted=interrupted, failure=failure)
 
     def _wait(self) -> bool:
@@ -168,12 +170,17 @@ class HeldLaunch:
 
 
 @contextlib.contextmanager
-def signals_for_launch() -> Generator[set[Signals]]:
+def signals_for_launch(*, own_session: bool = False) -> Generator[set[Signals]]:
     """Keeps back what this process is told, for the launch; yields the mask that the launch starts with.
 
     A signal that this process ignores (nohup(1), a background job) stays ignored.
+
+    Args:
+        own_session: whether the launch gets a session of its own. Ctrl-Z is ignored then: were this process
+            to stop alone, the command would go on, and read what is typed into the shell.
     """
     _ = signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    stop = signal.signal(signal.SIGTSTP, signal.SIG_IGN) if own_session and os.isatty(0) else None
     heard = {number for number in _FORWARDED if signal.getsignal(number) is not signal.SIG_IGN}
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {*heard, signal.SIGCHLD})
     mask = {number for number in before if isinstance(number, Signals)}
@@ -181,6 +188,8 @@ def signals_for_launch() -> Generator[set[Signals]]:
         yield mask
     finally:
         _ = signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+        if stop is not None:
+            _ = signal.signal(signal.SIGTSTP, stop)
 
 
 def launch_arguments(
@@ -224,6 +233,9 @@ def hold_launch(
     arguments = launch_arguments(
         gate, command.arguments, profile, status=None if status is None else status.fileno()
     )
+    # Without a sandbox the command stays in this session; in one, only where it gets none of its own.
+    shares = status is None or not profile.new_session
+    would_steal = _steals_input(shares_terminal=shares)
     kept = None if status is None else status.fileno()
 
     def start() -> Child:  # pragma: no cover - called in the guardian, another process
@@ -231,13 +243,14 @@ def hold_launch(
             arguments,
             environment=environment,
             folder=profile.workspace,
+            standard=(_nothing() if would_steal else 0, 1, 2),
             kept=kept,
             dies_with_parent=status is None,
             mask=mask,
         )
 
     try:
-        guardian = guard(start)
+        guardian = guard(start, new_session=not shares)
     except OSError as error:
         if status is not None:
             status.close()
@@ -248,9 +261,19 @@ def hold_launch(
         if status is not None:
             status.close()
         raise StorageError("the new process can't be seen in /proc", expected="a /proc that is mounted")
-    # Without a sandbox the command stays in this session; in one, only where it gets none of its own.
-    shares = status is None or not profile.new_session
     return HeldLaunch(guardian, process, status=status, shares_terminal=shares)
+
+
+def _steals_input(*, shares_terminal: bool) -> bool:
+    """Whether the command would read what the operator types to something else.
+
+    Job control does not stop a reader of another session: a launch in the background gets no terminal.
+    """
+    return not shares_terminal and os.isatty(0) and os.tcgetpgrp(0) != os.getpgrp()
+
+
+def _nothing() -> int:
+    return os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)
 
 
 def _end(ended: int, *, interrupted: bool) -> LaunchEnd:

@@ -54,7 +54,7 @@ def launch(
         workspace=profile.workspace,
         writable=profile.writable,
     )
-    with signals_for_launch() as mask:
+    with signals_for_launch(own_session=isinstance(gate, Enforce) and profile.new_session) as mask:
         folder.log.append(started)
         try:
             held = hold_launch(gate, command, profile, run=folder.run, mask=mask)

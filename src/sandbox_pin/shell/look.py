@@ -9,7 +9,7 @@ from sandbox_pin.core.describe import describe_decision, describe_gate
 from sandbox_pin.core.event import Entry, LaunchEnded, LaunchStarted
 from sandbox_pin.core.gate import GateDecision, HostCapability, RefuseLaunch, pass_gate
 from sandbox_pin.core.modes import RunKind
-from sandbox_pin.core.placement import Violation, describe_violation
+from sandbox_pin.core.placement import Violation, describe_violations
 from sandbox_pin.core.record import Disputed, SandboxPin, Unpinned, pinned_backend
 from sandbox_pin.core.request import SandboxRequest
 from sandbox_pin.core.rule import decide
@@ -42,6 +42,7 @@ class RunSummary(Struct, frozen=True, kw_only=True):
         passed_over: how many torn lines stand at the log's end.
         last_launch: the newest launch among the log's last entries.
         last_end: the end of that launch, where it is known.
+        lost: whether it was lost with its controller, so that nobody saw its end.
     """
 
     run: str
@@ -57,6 +58,7 @@ class RunSummary(Struct, frozen=True, kw_only=True):
     passed_over: int
     last_launch: LaunchStarted | None
     last_end: LaunchEnded | None
+    lost: bool
 
 
 class Explanation(Struct, frozen=True, kw_only=True):
@@ -162,7 +164,7 @@ def explain(root: str, run: str, *, asked: Asked) -> Explanation:
         summary=summary,
         request=None if requested is None else requested.request,
         trees=() if profile is None else (profile.workspace, *profile.writable),
-        violations=tuple(describe_violation(violation) for violation in violations),
+        violations=tuple(describe_violations(violations)),
         host=host,
         decision=decision,
         gate=gate,
@@ -210,4 +212,5 @@ def _summary(folder: RunFolder, reading: RunReading) -> RunSummary:
         passed_over=reading.passed_over,
         last_launch=launch,
         last_end=end,
+        lost=state.status is RunStatus.RUNNING and not reading.busy,
     )

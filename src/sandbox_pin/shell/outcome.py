@@ -9,6 +9,7 @@ from sandbox_pin.core.decision import Decision, Refuse
 from sandbox_pin.core.event import Parent
 from sandbox_pin.core.gate import Enforce, RefuseLaunch, RunUnenforced
 from sandbox_pin.core.record import SandboxPin
+from sandbox_pin.core.request import SandboxRequest
 from sandbox_pin.shell.launch import LaunchEnd
 from sandbox_pin.shell.programs import NotFound
 
@@ -35,11 +36,13 @@ class Refused(Struct, frozen=True, kw_only=True):
         run: the run's id.
         decision: why.
         consent: what the operator accepted, which did not cover this request.
+        pinned_by: the request that the run was last pinned by, where its log tells.
     """
 
     run: str
     decision: Refuse
     consent: Consent
+    pinned_by: SandboxRequest | None
 
 
 class CommandMissing(Struct, frozen=True, kw_only=True):

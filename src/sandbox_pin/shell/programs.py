@@ -29,10 +29,12 @@ class NotFound(Struct, frozen=True, kw_only=True):
     Attributes:
         word: the command's first word.
         why: what was looked for.
+        exists: whether there is something of that name, though it can't be run.
     """
 
     word: str
     why: str
+    exists: bool = False
 
 
 def find_command(words: tuple[str, ...], *, folder: str, path: str) -> Command | NotFound:
@@ -52,7 +54,9 @@ def find_command(words: tuple[str, ...], *, folder: str, path: str) -> Command |
         program = find_program(word, path=path)
         why = "no folder of PATH has a file of that name that can be run"
     if program is None:
-        return NotFound(word=word, why=why)
+        return NotFound(
+            word=word, why=why, exists="/" in word and os.path.lexists(os.path.join(folder, word))
+        )
     try:
         # The run log tells this path, and is UTF-8: found now, before a pin has moved.
         _ = program.encode()

@@ -1,5 +1,6 @@
 """The run log on disk: appended with one write and one flush, read from its end (design: "The log")."""
 
+import contextlib
 import os
 from collections.abc import Iterator
 from io import BufferedReader, FileIO
@@ -7,8 +8,18 @@ from typing import Final
 
 from msgspec import Struct
 
-from sandbox_pin.core.event import Entry, Garbage, decode_line, encode_line
+from sandbox_pin.core.event import (
+    Entry,
+    Garbage,
+    PinAccepted,
+    PinStrengthened,
+    PinUpgraded,
+    RunCreated,
+    decode_line,
+    encode_line,
+)
 from sandbox_pin.core.modes import RunKind
+from sandbox_pin.core.request import SandboxRequest
 from sandbox_pin.errors import ConfigurationError, StateError, StorageError
 from sandbox_pin.shell.durable import flush_folder, open_regular, read_from, replace_file, write_all
 
@@ -180,6 +191,15 @@ class FileRunLog:
             lines = self._read(file, max(0, size - _BLOCK), size).split(b"\n")
         told = [_told(line) for line in lines if line.strip()]
         return [entry for entry in told if not isinstance(entry, Garbage | Damaged)]
+
+    def last_request(self) -> SandboxRequest | None:
+        """What the run was last pinned by, as far as the log's first and last 64 KiB tell; never an error."""
+        with contextlib.suppress(OSError, StorageError), self._opened(os.O_RDONLY) as file:
+            first = self._read(file, 0, _BLOCK).split(b"\n")[0]
+            for entry in (*reversed(self.recent()), _told(first)):
+                if isinstance(entry, RunCreated | PinUpgraded | PinStrengthened | PinAccepted):
+                    return entry.request
+        return None
 
     def _last_whole(self, lines: list[bytes]) -> LogTail:
         passed_over = 0

@@ -13,8 +13,8 @@ from typing import Final, NoReturn
 
 _GO: Final = b"g"
 _PR_SET_PDEATHSIG: Final = 1
-_CHANGED_BY_PYTHON: Final = (signal.SIGPIPE, signal.SIGXFSZ)
-"""Python ignores these, and a program inherits what is ignored."""
+_IGNORED_HERE: Final = (signal.SIGPIPE, signal.SIGXFSZ, signal.SIGTSTP)
+"""Python ignores the first two, a launch's controller the third; a program inherits what is ignored."""
 
 
 class Child:
@@ -160,7 +160,7 @@ def _become(
         if int(name) >= len(standard):
             with contextlib.suppress(OSError):
                 os.set_inheritable(int(name), int(name) == kept)
-    for number in _CHANGED_BY_PYTHON:
+    for number in _IGNORED_HERE:
         _ = signal.signal(number, signal.SIG_DFL)
     if mask is not None:
         _ = signal.pthread_sigmask(signal.SIG_SETMASK, mask)
