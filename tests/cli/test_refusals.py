@@ -44,7 +44,7 @@ def test_a_refusal_says_what_is_pinned_what_was_asked_from_where_and_what_to_do(
     assert f"required (created {AT})" in ended.err
     assert "requested disabled" in ended.err
     assert origin in ended.err
-    assert "--config FILE" in ended.err
+    assert "to ask for as much: --mode required" in ended.err
     assert f"{FLAG}=disabled" in ended.err
     assert "Nothing was written or launched" in ended.err
     assert ended.out == ""
