@@ -5,8 +5,15 @@
 2. A refused command changes nothing: no byte, no mtime, no new file, no process.
 3. At any crash, kill or power loss the state is the old or the new one, whole; the log's whole lines stay
    whole.
+4. Two commands on one run never both act; no strengthening is lost, whoever wins (``test_races.py``).
+5. No input makes a decoder raise anything but its documented errors, hang, or use memory out of proportion to
+   the input (``tests/fuzz``, ``tests/core``).
+6. What reads back is what was written, in every schema, after any number of load and save (the same).
+7. Under ``required`` no descendant of the launch runs outside the sandbox, whatever the agent did to any file
+   that it could write; and none outlives the launch (``hostile``).
 
-They are functions over the bytes of a run's two files, before and after, and ask the pure core alone.
+The first three are functions here, over the bytes of a run's two files before and after, and ask the pure core
+alone; each other test is named after its law.
 """
 
 import stat
