@@ -26,7 +26,7 @@ from sandbox_pin.core.request import FromFlag, SandboxRequest
 from sandbox_pin.core.run_state import PROTOCOL, LaunchProcess, RunState, RunStatus
 from sandbox_pin.shell.bubblewrap import Profile
 from sandbox_pin.shell.host import find_bubblewrap, probe_host
-from sandbox_pin.shell.runs import create_run
+from sandbox_pin.shell.run_creation import create_run
 
 AT: Final = "2026-01-01T00:00:00Z"
 BIN: Final = Path(sys.executable).parent

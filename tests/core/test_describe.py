@@ -75,6 +75,7 @@ def test_a_request_tells_each_value_and_where_it_came_from() -> None:
     assert describe_request(both) == "disabled (from --mode) on one (from /etc/sandbox.toml)"
 
 
+ACCEPTED: Final = "the weaker request is accepted"
 DECISIONS: Final[list[tuple[type, SandboxPin | Disputed | Unpinned, SandboxRequest, bool, str]]] = [
     (
         Refuse,
@@ -95,7 +96,7 @@ DECISIONS: Final[list[tuple[type, SandboxPin | Disputed | Unpinned, SandboxReque
         PREFERRED,
         SandboxRequest(mode=SandboxMode.DISABLED),
         True,
-        f"the weaker request is accepted: pinned from preferred (created {AT}) to disabled (accepted {LATER})",
+        f"{ACCEPTED}: pinned from preferred (created {AT}) to disabled (accepted {LATER})",
     ),
     (
         Strengthen,

@@ -35,7 +35,7 @@ def test_python_examples_run_as_they_stand(block: str) -> None:
 
 @pytest.fixture
 def scratch() -> Iterator[Path]:
-    """A folder with a project, a configuration and a state; not in /tmp, of which a launch has one of its own."""
+    """A folder with a project, a configuration and a state; not in /tmp, as a launch has its own."""
     with tempfile.TemporaryDirectory(dir="/var/tmp") as name:
         folder = Path(name)
         (folder / "project").mkdir()

@@ -12,8 +12,8 @@
 7. Under ``required`` no descendant of the launch runs outside the sandbox, whatever the agent did to any file
    that it could write; and none outlives the launch (``hostile``).
 
-The first three are functions here, over the bytes of a run's two files before and after, and ask the pure core
-alone; each other test is named after its law.
+The first three are functions here, over the bytes of a run's two files before and after, and ask the pure
+core alone; each other test is named after its law.
 """
 
 import stat

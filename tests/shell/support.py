@@ -20,11 +20,12 @@ from sandbox_pin.core.gate import Capable, Enforce, RunUnenforced
 from sandbox_pin.core.run_state import PROTOCOL, LaunchProcess, RunState, RunStatus
 from sandbox_pin.shell.bubblewrap import Profile
 from sandbox_pin.shell.durable import open_folder
+from sandbox_pin.shell.held_launch import LaunchEnd, signals_for_launch
 from sandbox_pin.shell.host import find_bubblewrap, probe_host
-from sandbox_pin.shell.launch import LaunchEnd, hold_launch, signals_for_launch
+from sandbox_pin.shell.launch import hold_launch
 from sandbox_pin.shell.programs import Command
+from sandbox_pin.shell.run_creation import create_run
 from sandbox_pin.shell.run_log import FileRunLog
-from sandbox_pin.shell.runs import create_run
 
 PATIENCE: Final = 5.0
 """How long a test waits for what must happen, in seconds; mostly it happens at once."""

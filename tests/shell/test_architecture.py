@@ -64,8 +64,8 @@ def test_the_file_that_launches_knows_no_mode() -> None:
 RENAMES_OR_FLUSHES: Final = {
     "shell/durable.py": "the place for it",
     "shell/run_log.py": "a log is appended to, and flushed before the append returns",
-    "shell/runs.py": "a new run's folder is renamed into place whole",
-    "shell/recover.py": "a folder in a file's place is kept aside, under another name",
+    "shell/run_creation.py": "a new run's folder is renamed into place whole",
+    "shell/new_start.py": "a folder in a file's place is kept aside, under another name",
 }
 
 

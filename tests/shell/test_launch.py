@@ -19,15 +19,14 @@ import pytest
 from sandbox_pin import SandboxMode
 from sandbox_pin.core.gate import Enforce, RunUnenforced
 from sandbox_pin.errors import InsideLaunchError, StorageError
-from sandbox_pin.shell import launch
+from sandbox_pin.shell import held_launch
 from sandbox_pin.shell.bubblewrap import Profile
+from sandbox_pin.shell.held_launch import LaunchEnd, signals_for_launch
 from sandbox_pin.shell.launch import (
     MARKER,
-    LaunchEnd,
     hold_launch,
     launch_arguments,
     refuse_inside_a_launch,
-    signals_for_launch,
     wants_new_session,
 )
 from sandbox_pin.shell.processes import identify, is_alive
@@ -302,7 +301,8 @@ import json, os, sys
 import msgspec
 from sandbox_pin.core.gate import Enforce, RunUnenforced
 from sandbox_pin.shell.bubblewrap import Profile
-from sandbox_pin.shell.launch import hold_launch, signals_for_launch, wants_new_session
+from sandbox_pin.shell.held_launch import signals_for_launch
+from sandbox_pin.shell.launch import hold_launch, wants_new_session
 from sandbox_pin.shell.programs import Command
 
 gate = msgspec.json.decode(sys.argv[1], type=Enforce | RunUnenforced)
@@ -574,4 +574,4 @@ def test_a_command_can_t_type_into_the_operator_s_terminal(enforced: Enforce, tm
 
 def test_the_terminal_s_own_signals_are_known_by_their_sender() -> None:
     """SI_KERNEL: the constant is the kernel's, and Python has no name for it."""
-    assert launch._FROM_TERMINAL == 0x80  # noqa: SLF001 - the one number that is copied from the kernel
+    assert held_launch._FROM_TERMINAL == 0x80  # noqa: SLF001 - the one number that is copied from the kernel

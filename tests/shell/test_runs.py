@@ -20,15 +20,14 @@ from sandbox_pin.core.run_state import RunStatus
 from sandbox_pin.errors import BusyError, StorageError, UncertainStorageError, UsageError
 from sandbox_pin.shell import runs
 from sandbox_pin.shell.locks import hold
+from sandbox_pin.shell.run_creation import create_run, root_made
 from sandbox_pin.shell.runs import (
     check_run_id,
-    create_run,
     hold_run,
     list_runs,
     log_path,
     make_run_id,
     open_run,
-    root_made,
     runs_root,
     state_path,
 )

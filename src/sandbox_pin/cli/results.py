@@ -15,7 +15,7 @@ from sandbox_pin.core.describe import describe_gate
 from sandbox_pin.core.gate import GateDecision, RunUnenforced
 from sandbox_pin.errors import SandboxPinError, UsageError
 from sandbox_pin.shell.durable import write_file
-from sandbox_pin.shell.launch import LaunchEnd
+from sandbox_pin.shell.held_launch import LaunchEnd
 from sandbox_pin.shell.outcome import (
     CommandMissing,
     Created,

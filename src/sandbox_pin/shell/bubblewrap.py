@@ -136,9 +136,10 @@ def _is_first_of_a_namespace(pid: int) -> bool:
     """Whether it is a process namespace's first; in what can be read of a process that hides the rest too."""
     try:
         with open(f"/proc/{pid}/status", "rb") as file:
-            numbers = next((line.split()[1:] for line in file if line.startswith(b"NSpid:")), [])
+            told = next((line for line in file if line.startswith(b"NSpid:")), b"")
     except OSError:
         return False
+    _, *numbers = told.split() or [b""]
     return len(numbers) > 1 and numbers[-1] == b"1"
 
 

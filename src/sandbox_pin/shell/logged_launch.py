@@ -10,7 +10,8 @@ from sandbox_pin.core.record import SandboxPin
 from sandbox_pin.core.run_state import RunStatus
 from sandbox_pin.errors import StorageError
 from sandbox_pin.shell.bubblewrap import Profile
-from sandbox_pin.shell.launch import LaunchEnd, hold_launch, signals_for_launch
+from sandbox_pin.shell.held_launch import LaunchEnd, signals_for_launch
+from sandbox_pin.shell.launch import hold_launch
 from sandbox_pin.shell.programs import Command
 from sandbox_pin.shell.runs import LoadedRun, RunFolder
 from sandbox_pin.shell.surroundings import now

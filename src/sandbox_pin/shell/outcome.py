@@ -10,7 +10,7 @@ from sandbox_pin.core.event import Parent
 from sandbox_pin.core.gate import Enforce, RefuseLaunch, RunUnenforced
 from sandbox_pin.core.record import SandboxPin
 from sandbox_pin.core.request import SandboxRequest
-from sandbox_pin.shell.launch import LaunchEnd
+from sandbox_pin.shell.held_launch import LaunchEnd
 from sandbox_pin.shell.programs import NotFound
 
 

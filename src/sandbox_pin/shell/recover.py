@@ -5,14 +5,12 @@ tells. The run is then pinned ``required``, and only a later command with the fl
 """
 
 import contextlib
-import os
-import stat
 from collections.abc import Callable
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from sandbox_pin.core.event import Entry, Garbage, LaunchStarted, RunCreated, RunRecovered, encode_line
+from sandbox_pin.core.event import Entry, Garbage, LaunchStarted, RunCreated, RunRecovered
 from sandbox_pin.core.modes import RunKind, SandboxMode
 from sandbox_pin.core.record import PinSource, SandboxPin, Unpinned, encode_pin, make_pin, pinned_backend
 from sandbox_pin.core.run_state import (
@@ -27,28 +25,13 @@ from sandbox_pin.core.run_state import (
 from sandbox_pin.core.state import PIN_FIELD, PROTOCOL_FIELD, read_pin, replace_members, replace_pin
 from sandbox_pin.errors import BusyError, StateError, StorageError, UsageError
 from sandbox_pin.shell.check import ForeignRun, hold_files, read_foreign
-from sandbox_pin.shell.durable import flush_folder, read_regular, replace_file
+from sandbox_pin.shell.durable import read_regular
+from sandbox_pin.shell.new_start import Place, Recovered, refuse_failure, start_anew
 from sandbox_pin.shell.processes import is_alive
 from sandbox_pin.shell.reading import read_run
-from sandbox_pin.shell.run_log import Damaged, FileRunLog, LogTail
+from sandbox_pin.shell.run_log import Damaged, FileRunLog
 from sandbox_pin.shell.runs import LOG_NAME, STATE_NAME, hold_run
 from sandbox_pin.shell.surroundings import now, operator_name
-
-
-class Recovered(Struct, frozen=True, kw_only=True):
-    """What was done.
-
-    Attributes:
-        run: the run's id.
-        damage: what was wrong.
-        kept: the names under which what was damaged is kept, beside where it was.
-        pin: the pin that holds from now on.
-    """
-
-    run: str
-    damage: str
-    kept: tuple[str, ...]
-    pin: SandboxPin
 
 
 class _Left(Struct, frozen=True, kw_only=True):
@@ -103,7 +86,7 @@ def recover_run(root: str, run: str, *, wait: float) -> Recovered:
     """
     with hold_run(root, run, wait=wait) as folder:
         damage = _damage(lambda: read_run(folder).log_failure, folder.path)
-        state = _Place(folder=folder.descriptor, name=STATE_NAME, shown_as=folder.state_path)
+        state = Place(folder=folder.descriptor, name=STATE_NAME, shown_as=folder.state_path)
         left = _left(state, folder.log)
         own = _own_fields(left.raw, run)
         if own is not None and own.launch is not None and is_alive(own.launch):
@@ -134,11 +117,11 @@ def recover_run(root: str, run: str, *, wait: float) -> Recovered:
             workspace=fresh.workspace,
             operator=operator_name(),
         )
-        return _start_anew(
+        return start_anew(
             damage,
             entry,
             state=state,
-            log=_Place(folder=folder.descriptor, name=LOG_NAME, shown_as=folder.log.shown_as),
+            log=Place(folder=folder.descriptor, name=LOG_NAME, shown_as=folder.log.shown_as),
             content=left.raw,
             state_is_whole=left.pin is not None and own is not None and own.kind is kind,
             raw=_rebuilt(left.raw, own, fresh, pin),
@@ -155,7 +138,7 @@ def recover_files(foreign: ForeignRun) -> Recovered:
     """
     with hold_files(foreign) as files:
         damage = _damage(lambda: read_foreign(foreign, files).log_failure, foreign.state)
-        state = _Place(folder=files.folder, name=files.name, shown_as=foreign.state)
+        state = Place(folder=files.folder, name=files.name, shown_as=foreign.state)
         left = _left(state, files.log)
         at = now()
         pin = _required(at, left.backend if foreign.kind is RunKind.REMOTE else None)
@@ -173,95 +156,15 @@ def recover_files(foreign: ForeignRun) -> Recovered:
             raw = replace_pin(left.raw if left.raw is not None else b"{}", pin)
         except StateError:
             raw = replace_pin(b"{}", pin)
-        return _start_anew(
+        return start_anew(
             damage,
             entry,
             state=state,
-            log=_Place(folder=files.log_folder, name=files.log_name, shown_as=foreign.log),
+            log=Place(folder=files.log_folder, name=files.log_name, shown_as=foreign.log),
             content=left.raw,
             state_is_whole=left.pin is not None,
             raw=raw,
         )
-
-
-class _Place(Struct, frozen=True, kw_only=True):
-    """A file that may be damaged: its name in an open folder, and its path for messages."""
-
-    folder: int
-    name: str
-    shown_as: str
-
-
-def _start_anew(
-    damage: str,
-    entry: RunRecovered,
-    *,
-    state: _Place,
-    log: _Place,
-    content: bytes | None,
-    state_is_whole: bool,
-    raw: bytes,
-) -> Recovered:
-    """The log first, then the state: a crash in between leaves damage, or a witness of ``required``."""
-    run_log = FileRunLog(log.folder, log.name, shown_as=log.shown_as)
-    log_is_whole = _log_is_whole(run_log, entry)
-    kept: list[str] = []
-    if not log_is_whole:
-        kept += _keep(log, entry.at)
-    if not state_is_whole:
-        kept += _keep(state, entry.at, content=content)
-    entry = replace(entry, kept=tuple(kept))
-    if log_is_whole:
-        run_log.append(entry)
-    else:
-        replace_file(log.folder, log.name, encode_line(entry) + b"\n", shown_as=log.shown_as)
-    replace_file(state.folder, state.name, raw, shown_as=state.shown_as)
-    return Recovered(run=entry.run, damage=damage, kept=tuple(kept), pin=entry.pin)
-
-
-def _keep(place: _Place, at: str, *, content: bytes | None = None) -> list[str]:
-    """Gives what is damaged a second name, under which it stays when the first is put to new use.
-
-    Content that could be read is copied: a state that a crash leaves with two names is refused by placement.
-    """
-    stamp = "".join(character for character in at if character.isdigit())
-    for number in range(1, 100):
-        aside = f"{place.name}.damaged-{stamp}-{number}"
-        try:
-            kind = os.lstat(place.name, dir_fd=place.folder).st_mode
-            if content is not None and stat.S_ISREG(kind):
-                if _is_there(place.folder, aside):
-                    continue
-                replace_file(place.folder, aside, content, shown_as=place.shown_as)
-                return [aside]
-            if stat.S_ISDIR(kind):
-                os.rename(place.name, aside, src_dir_fd=place.folder, dst_dir_fd=place.folder)
-            else:
-                os.link(
-                    place.name,
-                    aside,
-                    src_dir_fd=place.folder,
-                    dst_dir_fd=place.folder,
-                    follow_symlinks=False,
-                )
-        except FileNotFoundError:
-            return []
-        except FileExistsError:
-            continue
-        except OSError as error:
-            problem = f"could not be kept aside: {error.strerror}"
-            raise StorageError(problem, file=place.shown_as) from None
-        flush_folder(place.folder, shown_as=place.shown_as)
-        return [aside]
-    raise StorageError("could not be kept aside: too many are already", file=place.shown_as)
-
-
-def _is_there(folder: int, name: str) -> bool:
-    try:
-        _ = os.lstat(name, dir_fd=folder)
-    except FileNotFoundError:
-        return False
-    return True
 
 
 def _damage(read: Callable[[], StorageError | None], path: str) -> str:
@@ -280,7 +183,7 @@ def _damage(read: Callable[[], StorageError | None], path: str) -> str:
     raise UsageError("nothing to recover: state and log are whole", file=path)
 
 
-def _left(state: _Place, log: FileRunLog) -> _Left:
+def _left(state: Place, log: FileRunLog) -> _Left:
     raw: bytes | None = None
     pin: SandboxPin | Unpinned | None = None
     with contextlib.suppress(FileNotFoundError, StateError):
@@ -292,7 +195,7 @@ def _left(state: _Place, log: FileRunLog) -> _Left:
     except FileNotFoundError:
         pass
     except StorageError as error:
-        _refuse_failure(error)
+        refuse_failure(error)
     return _Left(raw=raw, pin=None if isinstance(pin, Unpinned) else pin, entries=tuple(entries))
 
 
@@ -315,22 +218,3 @@ def _rebuilt(raw: bytes | None, own: RunState | None, fresh: RunState, pin: Sand
 
 def _required(at: str, backend: str | None) -> SandboxPin:
     return make_pin(mode=SandboxMode.REQUIRED, source=PinSource.STRENGTHENED, recorded_at=at, backend=backend)
-
-
-def _refuse_failure(error: StorageError) -> None:
-    """A read that failed is no damage: what could not be read is not put aside. A log that is no file is."""
-    if error.expected is None:
-        raise error
-
-
-def _log_is_whole(log: FileRunLog, entry: RunRecovered) -> bool:
-    try:
-        tail = log.find_tail()
-        if isinstance(tail, StorageError):
-            _refuse_failure(tail)
-        if not isinstance(tail, LogTail) or tail.entry is None:
-            return False
-        log.refuse_another(tail.entry, kind=entry.kind, run=entry.run)
-    except StateError:
-        return False
-    return True

@@ -18,14 +18,8 @@ from sandbox_pin.shell.outcome import CommandMissing, Created, GateClosed, Launc
 from sandbox_pin.shell.preparation import prepare, tell_unenforced
 from sandbox_pin.shell.programs import NotFound, find_command
 from sandbox_pin.shell.reading import read_run_unlocked
-from sandbox_pin.shell.runs import (
-    create_run,
-    log_path,
-    open_run,
-    refuse_existing,
-    root_made,
-    state_path,
-)
+from sandbox_pin.shell.run_creation import create_run, refuse_existing, root_made
+from sandbox_pin.shell.runs import log_path, open_run, state_path
 from sandbox_pin.shell.surroundings import now, operator_name, search_path
 
 

@@ -130,7 +130,7 @@ class Installation:
         self.who = who
         self.folder = folder
         self.base = folder / "base"
-        self.library = self.base / "lib" / _VERSION
+        self.standard_library = self.base / "lib" / _VERSION
         self.python = folder / "env" / "bin" / _VERSION
         self.command = folder / "env" / "bin" / "sandbox-pin"
         self.tools = folder / "tools"
@@ -175,7 +175,7 @@ class Installation:
             return False
         shutil.rmtree(self.base / "lib", ignore_errors=True)
         ignored = shutil.ignore_patterns(*_NOT_NEEDED)
-        _ = shutil.copytree(library, self.library, symlinks=True, ignore=ignored)
+        _ = shutil.copytree(library, self.standard_library, symlinks=True, ignore=ignored)
         for place in (self.base / "bin" / _VERSION, self.python):
             _ = shutil.copy(program.resolve(), place)
         return self.works()

@@ -59,7 +59,7 @@ def decides(desk: Desk) -> list[Path]:
         desk.root / "a" / "run.jsonl",
         desk.tool.sandbox_program,
         desk.tool.python,
-        desk.tool.library / "os.py",
+        desk.tool.standard_library / "os.py",
         desk.tool.command,
         desk.tool.package / "core" / "rule.py",
         desk.tool.site / "msgspec" / "__init__.py",
