@@ -188,8 +188,10 @@ class FileRunLog:
         """
         with self._opened(os.O_RDONLY) as file:
             size = os.fstat(file.fileno()).st_size
-            lines = self._read(file, max(0, size - _BLOCK), size).split(b"\n")
-        told = [_told(line) for line in lines if line.strip()]
+            start = max(0, size - _BLOCK)
+            cut, *lines = self._read(file, start, size).split(b"\n")
+        # What is left of a line that the block cuts is no line: its beginning may make it another's text.
+        told = [_told(line) for line in (lines if start else [cut, *lines]) if line.strip()]
         return [entry for entry in told if not isinstance(entry, Garbage | Damaged)]
 
     def last_request(self) -> SandboxRequest | None:
