@@ -52,6 +52,7 @@ def test_laws_1_to_3_hold_where_a_command_is_killed_before_any_call_that_does_so
 
 
 @_each
+@pytest.mark.faults  # minutes, and the strace suite fails every call as well
 @pytest.mark.parametrize("error", _ERRORS)
 def test_laws_1_to_3_hold_where_any_call_fails(
     scenario: Scenario, error: str, driver: Driver, place: Place, tally: Tally
