@@ -54,6 +54,7 @@ fuzz: $(READY)
 	$(BIN)/python tests/fuzz/run.py --seconds $(FUZZ_SECONDS)
 
 mutants: $(READY)
+	$(BIN)/pip install --quiet --disable-pip-version-check 'mutmut>=3.8,<4'
 	$(BIN)/python tests/mutants/run.py
 
 bench: $(READY)
