@@ -144,14 +144,18 @@ def reasons_after(
     asked = [(str(work / path), str(work / tree)) for path, tree in questions]
     done = subprocess.run(
         [*namespace, sys.executable, "-c", _JUDGE, mounting, str(work), json.dumps(asked)],
-        env={**os.environ, "PYTHONPATH": str(Path(sandbox_pin.__file__).parents[1])},
+        env={
+            **os.environ,
+            "PATH": f"{os.environ['PATH']}:/usr/sbin:/sbin",
+            "PYTHONPATH": str(Path(sandbox_pin.__file__).parents[1]),
+        },
         capture_output=True,
         text=True,
         timeout=60,
         check=False,
     )
     if done.returncode:
-        if "mount:" in done.stderr:
+        if "mount:" in done.stderr or "not found" in done.stderr:
             pytest.skip(f"this mount can't be made here: {done.stderr.strip()}")
         pytest.fail(done.stderr)
     answers: list[list[str]] = json.loads(done.stdout)
@@ -296,7 +300,11 @@ def test_in_a_chroot_nothing_is_guessed(own_namespace: list[str], work: Path) ->
     (work / "proc").mkdir()
     done = subprocess.run(
         [*own_namespace, "sh", "-euc", mounting, "sh", str(work), sys.executable, script],
-        env={**os.environ, "PYTHONPATH": str(Path(sandbox_pin.__file__).parents[1])},
+        env={
+            **os.environ,
+            "PATH": f"{os.environ['PATH']}:/usr/sbin:/sbin",
+            "PYTHONPATH": str(Path(sandbox_pin.__file__).parents[1]),
+        },
         capture_output=True,
         text=True,
         timeout=60,

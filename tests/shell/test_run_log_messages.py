@@ -181,8 +181,9 @@ def test_the_folder_is_flushed_when_the_log_is_new_alone(
         assert flushed[-1] == folder
 
 
+@pytest.mark.parametrize("there", [False, True])
 def test_a_folder_that_can_not_be_flushed_is_told_with_the_file(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, there: bool
 ) -> None:
     real = os.fsync
 
@@ -192,6 +193,8 @@ def test_a_folder_that_can_not_be_flushed_is_told_with_the_file(
         real(descriptor)
 
     monkeypatch.setattr(os, "fsync", fsync)
+    if there:
+        (tmp_path / "run.jsonl").touch()
     with log_in(tmp_path) as log:
         words = message(lambda: log.append(ENDED))
     assert words.startswith(f"{tmp_path}/run.jsonl: the new content is in place, but its folder could not")
