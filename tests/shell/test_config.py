@@ -550,6 +550,32 @@ def test_an_ordinary_file_with_many_dots_is_read(content: str, write: Write) -> 
     assert load_configuration(path).configuration.mode is SandboxMode.REQUIRED
 
 
+LONG = "a" * 5000
+
+
+@pytest.mark.parametrize(
+    ("extension", "content", "place"),
+    [
+        pytest.param("toml", f"[{LONG}]\n[{LONG}]", "line 2", id="a table declared twice"),
+        pytest.param("toml", f"{LONG} = 1\n{LONG}.b = 2", "end of document", id="a value taken for a table"),
+        pytest.param("json", f'{{"{LONG}": 1, "{LONG}": 2}}', "twice", id="a key said twice"),
+        pytest.param("json", f'{{"{LONG}" 1}}', "column 5005", id="a colon left out"),
+        pytest.param("yaml", f"- *{LONG}", "line 1", id="an alias of nothing"),
+        pytest.param("yaml", f"- &{LONG} 1\n- &{LONG} 2", "line 2", id="an anchor set twice"),
+        pytest.param("yaml", f"- !{LONG}!x 1", "line 1", id="a tag handle of nothing"),
+        pytest.param("yaml", f"%TAG !{LONG}! x\n" * 2 + "--- 1", "line 2", id="a directive given twice"),
+        pytest.param("yaml", f"sandbox: !{LONG} x", "line 1", id="a tag that is not known"),
+    ],
+)
+def test_a_name_as_long_as_its_file_leaves_the_message_short(
+    extension: str, content: str, place: str, write: Write
+) -> None:
+    """A parser quotes what it stumbled over, which may be a megabyte; the place, put last, stays."""
+    error = refusal(write(extension, content))
+    assert len(error.problem) < 300
+    assert place in error.problem
+
+
 def test_an_ordinary_large_yaml_file_is_read(write: Write) -> None:
     """Thousands of values, and an anchor used a hundred times, are no attack."""
     content = "base: &base {a: 1, b: [1, 2, 3]}\n"

@@ -15,6 +15,15 @@ def shortened(text: str) -> str:
     return text if len(text) <= _LONGEST_SHOWN else f"{text[:_LONGEST_SHOWN]}..."
 
 
+def abridged(message: str) -> str:
+    """Another's message on one line, cut short in its middle: it may quote a name as long as the file.
+
+    Parsers put the place at the end ("at line 3, column 9"), so that both ends stay.
+    """
+    line = " ".join(message.split())
+    return line if len(line) <= 2 * _LONGEST_SHOWN else f"{line[:_LONGEST_SHOWN]}...{line[-_LONGEST_SHOWN:]}"
+
+
 def letters_of(text: str) -> str:
     """The text after case folding, without whatever is no letter: "Sand-Box " gives "sandbox"."""
     return "".join(character for character in text.casefold() if character.isalpha())

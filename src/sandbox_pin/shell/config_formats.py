@@ -7,7 +7,7 @@ import os.path
 import re
 from collections.abc import Callable
 
-from sandbox_pin.core.spelling import quoted
+from sandbox_pin.core.spelling import abridged, quoted
 from sandbox_pin.errors import ConfigurationError
 
 _MOST_DOTTED_PARTS = 64
@@ -108,7 +108,7 @@ def _without_repeats(pairs: list[tuple[str, object]]) -> dict[str, object]:
 
 
 def _not_parsed(name: str, error: ValueError | RecursionError) -> ConfigurationError:
-    reason = "it is nested too deep" if isinstance(error, RecursionError) else str(error)
+    reason = "it is nested too deep" if isinstance(error, RecursionError) else abridged(str(error))
     return ConfigurationError(f"can't be parsed as {name}: {reason}", expected=f"one {name} document")
 
 

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 import yaml
 
 from sandbox_pin.core.configuration import TABLE
-from sandbox_pin.core.spelling import quoted, shortened
+from sandbox_pin.core.spelling import abridged, quoted
 from sandbox_pin.errors import ConfigurationError
 
 _MOST_NODES = 50_000
@@ -194,5 +194,6 @@ def _at(node: yaml.Node) -> str:
 def _reason(error: Exception) -> str:
     """What PyYAML found, on one line: its own messages quote the source over several."""
     if isinstance(error, yaml.MarkedYAMLError) and error.problem_mark:
-        return f"{error.problem or error.context}, at line {error.problem_mark.line + 1}"
-    return shortened(" ".join(str(error).split()))
+        problem = abridged(error.problem or error.context or "")
+        return f"{problem}, at line {error.problem_mark.line + 1}"
+    return abridged(str(error))
