@@ -39,9 +39,10 @@ check: $(READY)
 unit: $(READY)
 	$(BIN)/pytest --numprocesses auto --cov --cov-report term
 
+FAULT_SAMPLE ?= 20
 test-faults: $(READY)
 	sh tests/install-fault-tools
-	$(BIN)/pytest -m faults --numprocesses 2 $(FAULTS)
+	SANDBOX_PIN_FAULT_SAMPLE=$(FAULT_SAMPLE) $(BIN)/pytest -m faults --numprocesses 2 tests/faults
 
 test-faults-full: $(READY)
 	sh tests/install-fault-tools
