@@ -27,6 +27,7 @@ from sandbox_pin.core.gate import RefuseLaunch, pass_gate
 from sandbox_pin.core.placement import ItemRole, Reason, Violation, describe_violation
 from sandbox_pin.core.placement_violation import describe_violations
 from sandbox_pin.core.run_state import decode_own_fields
+from sandbox_pin.core.spelling import abridged
 from sandbox_pin.core.state import replace_members
 from sandbox_pin.core.strict_json import refuse_repeated_keys, walk_members
 
@@ -479,3 +480,12 @@ def test_violations_with_one_remedy_share_a_line_and_two_are_named(count: int) -
         rf"Python interpreter /i\n lies in /t, which a launch can write. {REMEDIES[ItemRole.INTERPRETER][1]}",
     ]
     assert describe_violations([]) == []
+
+
+def test_another_s_message_keeps_both_ends_on_one_line() -> None:
+    """The middle is what a parser quoted; where it found that stands behind it."""
+    both = "a" * 64 + "z" * 64
+    assert abridged(both) == both
+    assert abridged(f"{'a' * 64}quoted{'z' * 64}") == f"{'a' * 64}...{'z' * 64}"
+    assert abridged(f"{'a' * 64}{'z' * 64}!") == f"{'a' * 64}...{'z' * 63}!"
+    assert abridged(" not\n  YAML\t") == "not YAML"

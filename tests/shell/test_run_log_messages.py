@@ -102,7 +102,7 @@ def accepted(path: str, at: str = "x") -> PinAccepted:
 def test_the_last_request_is_the_last_change_s_or_the_first_entry_s(tmp_path: Path) -> None:
     """Launches and garbage behind it have none; far back the first line alone is looked at."""
     line = encode_line(ENDED) + b"\n"
-    first, change = first_entry(), accepted("one")
+    first, change = replace(first_entry(), workspace="/a blank in it"), accepted("one")
     with log_in(tmp_path) as log:
         assert log.last_request() is None
         _ = raw_log(tmp_path, line)
