@@ -32,7 +32,7 @@ from sandbox_pin.core.placement import (
     Place,
     judge_placement,
 )
-from sandbox_pin.core.spelling import within
+from sandbox_pin.core.spelling import nearest, within
 from sandbox_pin.core.strict_json import find_members, walk_members
 
 LOCAL, REMOTE = RunKind.LOCAL, RunKind.REMOTE
@@ -150,6 +150,11 @@ def test_the_distance_of_words_is_the_textbook_s(one: str) -> None:
         slips = slips_between(one, other)
         assert within(slips, one, other)
         assert not within(slips - 1, one, other)
+
+
+def test_two_neighbours_are_exchanged_within_a_word_alone() -> None:
+    """Not its last letter with its first: three letters too many are three slips."""
+    assert nearest("ababb", ["ab", "abbbc"]) == "abbbc"
 
 
 KEYS = [
