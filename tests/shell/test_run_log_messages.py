@@ -70,27 +70,6 @@ def test_a_read_that_fails_names_the_file(tmp_path: Path, monkeypatch: pytest.Mo
     assert words == f"{tmp_path}/run.jsonl: could not be read: Input/output error"
 
 
-def test_a_log_whose_size_can_not_be_asked_is_told_with_the_file(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Once it is open: the look at its kind before that went well."""
-    real = os.fstat
-    calls: list[int] = []
-
-    def fstat(descriptor: int) -> os.stat_result:
-        calls.append(descriptor)
-        if len(calls) > 1:
-            raise OSError(errno.EIO, "Input/output error")
-        return real(descriptor)
-
-    with log_in(tmp_path) as log:
-        log.append(ENDED)
-        with monkeypatch.context() as patched:
-            patched.setattr(os, "fstat", fstat)
-            words = message(log.tail)
-    assert words == f"{tmp_path}/run.jsonl: could not be read: Input/output error"
-
-
 def accepted(path: str, at: str = "x") -> PinAccepted:
     """A change of the pin by a file."""
     request = SandboxRequest(mode=PIN.mode, mode_from=FromFile(path=path))

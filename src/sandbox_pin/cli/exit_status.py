@@ -16,6 +16,8 @@ class ExitStatus(IntEnum):
     """What a command ends with when it is not the launched command's own status."""
 
     OK = 0
+    FOUND = 1
+    """``audit``: a filter found something."""
     USAGE = 64
     """The call is wrong, or the run is in another status."""
     DAMAGED = 65

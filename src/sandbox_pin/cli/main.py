@@ -24,6 +24,7 @@ _COMMANDS: Final = {
     "explain": "showing",
     "log": "showing",
     "list": "showing",
+    "audit": "auditing",
     "check": "foreign",
 }
 """Each command and the module that it is in, imported only when it is called."""

@@ -124,6 +124,11 @@ def shared_options(*names: str) -> Callable[[_Command], _Command]:
     return add
 
 
+def mode_option(name: str, told: str) -> Callable[[_Command], _Command]:
+    """An option that takes a mode, and stands for something else than the request's."""
+    return click.option(name, metavar="MODE", callback=_mode, help=told)
+
+
 def asked_for(
     config: str | None,
     mode: SandboxMode | None,

@@ -3,7 +3,9 @@
 Only our own fields are read; whatever else stands in the file is kept as it is.
 """
 
+from collections.abc import Sequence
 from enum import StrEnum
+from operator import call
 from typing import Annotated, Final
 
 import msgspec
@@ -13,7 +15,14 @@ from sandbox_pin.core.event import RunName
 from sandbox_pin.core.explain import explained
 from sandbox_pin.core.modes import RunKind
 from sandbox_pin.core.record import SandboxPin, ShortText, Unpinned
-from sandbox_pin.core.state import PINNED_SINCE, read_pin, read_protocol, replace_pin
+from sandbox_pin.core.state import (
+    PIN_FIELD,
+    PINNED_SINCE,
+    PROTOCOL_FIELD,
+    read_pin,
+    read_protocol,
+    replace_pin,
+)
 from sandbox_pin.core.strict_json import DecodingError, find_members
 from sandbox_pin.errors import ConfigurationError, StateError
 
@@ -72,7 +81,17 @@ class RunState(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     launch: LaunchProcess | None = None
 
 
+class _Key(str):
+    """A key that equals no other, so that a table keeps each of two that are spelled alike."""
+
+    __slots__ = ()
+    __eq__ = object.__eq__
+    __hash__ = object.__hash__
+
+
 _DECODER: Final = msgspec.json.Decoder(RunState)
+_MEMBERS: Final = msgspec.json.Decoder(dict[_Key, msgspec.Raw], dec_hook=call)
+_OURS: Final = frozenset({*RunState.__struct_fields__, PIN_FIELD})
 _EXPECTED: Final = {
     "": "a run's own fields, each of its type",
     "kind": "local or remote",
@@ -90,12 +109,21 @@ def decode_run_state(raw: bytes, *, run: str) -> tuple[RunState, SandboxPin | Un
     Raises:
         StateError: it is damaged, of a newer protocol, or another run's.
     """
-    return decode_own_fields(raw, run=run), read_pin(raw)
+    members = _our_members(raw)
+    state = _decode_fields(members, run=run)
+    return state, read_pin(_compact(_object(members, {PIN_FIELD, PROTOCOL_FIELD})))
 
 
 def decode_own_fields(raw: bytes, *, run: str) -> RunState:
     """Reads a state file's own fields alone. Arguments and errors as ``decode_run_state``."""
-    protocol = read_protocol(raw)
+    return _decode_fields(_our_members(raw), run=run)
+
+
+_Members = Sequence[tuple[str, bytes]]
+
+
+def _decode_fields(members: _Members, *, run: str) -> RunState:
+    protocol = read_protocol(_object(members, {PROTOCOL_FIELD}))
     if protocol > PROTOCOL:
         raise StateError(
             f"found {protocol}, of a newer sandbox-pin",
@@ -103,13 +131,11 @@ def decode_own_fields(raw: bytes, *, run: str) -> RunState:
             expected=f"{PROTOCOL} or older",
             remedy=NEWER,
         )
-    own: dict[str, bytes] = {}
-    for member in find_members(raw):
-        if member.key in RunState.__struct_fields__:
-            if member.key in own:
-                raise StateError("given twice", field=member.key, expected="the key once")
-            own[member.key] = raw[member.start : member.end]
-    fields = b"{%s}" % b",".join(b'"%s":%s' % (key.encode(), value) for key, value in own.items())
+    own = [name for name, _ in members if name != PIN_FIELD]
+    if len(set(own)) < len(own):
+        twice = next(name for place, name in enumerate(own) if name in own[:place])
+        raise StateError("given twice", field=twice, expected="the key once")
+    fields = _object(members, {*own})
     try:
         state = _DECODER.decode(fields)
     except DecodingError as error:
@@ -117,6 +143,31 @@ def decode_own_fields(raw: bytes, *, run: str) -> RunState:
     if state.run != run:
         raise StateError(f"found {state.run}", field="run", expected=f"{run}, as the folder is named")
     return state
+
+
+def _our_members(raw: bytes) -> _Members:
+    """What of a state is ours, in order, repeated keys included: the whole of it is walked once."""
+    try:
+        members = _MEMBERS.decode(raw)
+    except DecodingError:
+        return [(key, raw[start:end]) for key, start, end in find_members(raw) if key in _OURS]
+    # An equal key is not the same to a set of our names, so that it is asked for as the text that it is.
+    return [(name, bytes(value)) for key, value in members.items() if (name := str(key)) in _OURS]
+
+
+def _object(members: _Members, names: set[str]) -> bytes:
+    """These of the members, as an object of their own."""
+    return b"{%s}" % b",".join(
+        b'"%s":%s' % (name.encode(), value) for name, value in members if name in names
+    )
+
+
+def _compact(small: bytes) -> bytes:
+    """The same without white space, for which a record would get the slow look for repeated keys."""
+    try:
+        return msgspec.json.format(small, indent=-1)
+    except DecodingError:
+        return small
 
 
 def encode_run_state(state: RunState, pin: SandboxPin) -> bytes:

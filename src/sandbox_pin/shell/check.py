@@ -214,11 +214,7 @@ def _read(foreign: ForeignRun, files: ForeignFiles) -> ForeignReading:
         if tail is None:
             raise UsageError("no such state", file=foreign.state) from None
         raise StateError("missing, though its run log is there", file=foreign.state) from None
-    pin = read_pin(raw, pinned_since=None)
-    if isinstance(pin, Unpinned) and entry is None:
-        if isinstance(tail, LogTail):
-            raise StateError("no pin in it, and no whole entry in the run log beside it")
-        pin = read_pin(raw, pinned_since=foreign.pinned_since)
+    pin = pin_beside(raw, tail, pinned_since=foreign.pinned_since)
     if entry is not None:
         files.log.refuse_another(entry, kind=foreign.kind, run=foreign.name)
     return ForeignReading(
@@ -228,3 +224,24 @@ def _read(foreign: ForeignRun, files: ForeignFiles) -> ForeignReading:
         log_failure=tail if isinstance(tail, StorageError) else None,
         in_force=pin_in_force(pin, None if entry is None else entry.pin, kind=foreign.kind),
     )
+
+
+def pin_beside(
+    raw: bytes, tail: LogTail | StorageError | None, *, pinned_since: int | None
+) -> SandboxPin | Unpinned:
+    """The pin in a state that another orchestrator rewrites, beside this end of its log.
+
+    Args:
+        raw: the state's bytes.
+        tail: what the log says, why it can't be read, or that there is none.
+        pinned_since: as in ``ForeignRun``.
+
+    Raises:
+        StateError: the pin is damaged; or it is missing, and neither the log nor the state's age tells why.
+    """
+    pin = read_pin(raw, pinned_since=None)
+    if not isinstance(pin, Unpinned) or (isinstance(tail, LogTail) and tail.entry is not None):
+        return pin
+    if isinstance(tail, LogTail):
+        raise StateError("no pin in it, and no whole entry in the run log beside it")
+    return read_pin(raw, pinned_since=pinned_since)

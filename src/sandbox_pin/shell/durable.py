@@ -58,6 +58,12 @@ def open_regular(folder: int, name: str, flags: int, *, shown_as: str) -> FileIO
         StateError: what is there is no regular file: a link, a folder, a FIFO, a socket, a device.
         StorageError: the system could not open it.
     """
+    descriptor, _ = open_sized(folder, name, flags, shown_as=shown_as)
+    return FileIO(descriptor, "r+" if flags & os.O_RDWR else "r")
+
+
+def open_sized(folder: int, name: str, flags: int, *, shown_as: str) -> tuple[int, int]:
+    """As ``open_regular``: the file's descriptor, which the caller closes, and its size in bytes."""
     try:
         descriptor = os.open(name, flags | _CAREFUL, 0o600, dir_fd=folder)
     except FileNotFoundError:
@@ -65,14 +71,14 @@ def open_regular(folder: int, name: str, flags: int, *, shown_as: str) -> FileIO
     except OSError as error:
         raise _not_opened(error, shown_as, "a regular file") from None
     try:
-        is_regular = stat.S_ISREG(os.fstat(descriptor).st_mode)
+        found = os.fstat(descriptor)
     except OSError as error:
         os.close(descriptor)
         raise _not_opened(error, shown_as, "a regular file") from None
-    if not is_regular:
+    if not stat.S_ISREG(found.st_mode):
         os.close(descriptor)
         raise StateError("it is a folder, a FIFO or a device", file=shown_as, expected="a regular file")
-    return FileIO(descriptor, "r+" if flags & os.O_RDWR else "r")
+    return descriptor, found.st_size
 
 
 def read_regular(folder: int, name: str, *, shown_as: str) -> bytes:
@@ -83,18 +89,24 @@ def read_regular(folder: int, name: str, *, shown_as: str) -> bytes:
         StateError: it is no regular file, or over ``SIZE_LIMIT`` (a sparse file costs nothing to make).
         StorageError: the system could not read it.
     """
-    file = open_regular(folder, name, os.O_RDONLY, shown_as=shown_as)
+    descriptor, size = open_sized(folder, name, os.O_RDONLY, shown_as=shown_as)
     try:
-        with file:
-            size = os.fstat(file.fileno()).st_size
-            data = b"" if size > SIZE_LIMIT else read_from(file.fileno(), 0, most=SIZE_LIMIT + 1)
+        data = b"" if size > SIZE_LIMIT else _read_whole(descriptor, size)
     except OSError as error:
         raise StorageError(f"could not be read: {error.strerror}", file=shown_as) from None
+    finally:
+        os.close(descriptor)
     if max(size, len(data)) > SIZE_LIMIT:
         raise StateError(
             f"over {SIZE_LIMIT} bytes", file=shown_as, expected="a file of that size at the most"
         )
     return data
+
+
+def _read_whole(descriptor: int, size: int) -> bytes:
+    # One byte more is asked for than there should be: where it does not come, that was the end of the file.
+    data = os.pread(descriptor, size + 1, 0)
+    return data if len(data) == size else read_from(descriptor, 0, most=SIZE_LIMIT + 1)
 
 
 def read_from(descriptor: int, start: int, *, most: int) -> bytes:

@@ -1,12 +1,10 @@
 """What a run is, and what its next command would do, without touching anything."""
 
-import contextlib
-
 from msgspec import Struct
 
 from sandbox_pin.core.decision import Decision, Refuse
 from sandbox_pin.core.describe import describe_decision, describe_gate
-from sandbox_pin.core.event import Entry, LaunchEnded, LaunchStarted
+from sandbox_pin.core.event import LaunchEnded, LaunchStarted
 from sandbox_pin.core.gate import GateDecision, HostCapability, RefuseLaunch, pass_gate
 from sandbox_pin.core.modes import RunKind
 from sandbox_pin.core.placement import Violation, describe_violations
@@ -14,14 +12,14 @@ from sandbox_pin.core.record import Disputed, SandboxPin, Unpinned, pinned_backe
 from sandbox_pin.core.request import SandboxRequest
 from sandbox_pin.core.rule import decide
 from sandbox_pin.core.run_state import RunStatus
-from sandbox_pin.errors import ConfigurationError, SandboxPinError, StorageError
+from sandbox_pin.errors import ConfigurationError, SandboxPinError
 from sandbox_pin.shell.asking import Asked, Requested, read_request
 from sandbox_pin.shell.bubblewrap import Profile
 from sandbox_pin.shell.guard import Guarded, grave_violations, judge
 from sandbox_pin.shell.host import find_bubblewrap, probe_host
 from sandbox_pin.shell.preparation import launch_profile
 from sandbox_pin.shell.reading import RunReading, read_run_unlocked
-from sandbox_pin.shell.runs import RunFolder, open_run
+from sandbox_pin.shell.runs import open_run
 from sandbox_pin.shell.surroundings import now
 
 
@@ -96,7 +94,7 @@ def summarize(root: str, run: str) -> RunSummary:
         StorageError: the state could not be read.
     """
     with open_run(root, run) as folder:
-        return _summary(folder, read_run_unlocked(folder))
+        return _summary(read_run_unlocked(folder))
 
 
 def explain(root: str, run: str, *, asked: Asked) -> Explanation:
@@ -111,7 +109,7 @@ def explain(root: str, run: str, *, asked: Asked) -> Explanation:
     """
     with open_run(root, run) as folder:
         reading = read_run_unlocked(folder)
-        summary = _summary(folder, reading)
+        summary = _summary(reading)
         state_path, log_path = folder.state_path, folder.log.shown_as
     problems: list[str] = []
     if summary.busy:
@@ -186,18 +184,8 @@ def _next(
     return f"{by} launches: {describe_gate(gate)}"
 
 
-def _summary(folder: RunFolder, reading: RunReading) -> RunSummary:
+def _summary(reading: RunReading) -> RunSummary:
     state = reading.loaded.state
-    recent: list[Entry] = []
-    with contextlib.suppress(FileNotFoundError, StorageError):
-        recent = folder.log.recent()
-    launch: LaunchStarted | None = None
-    end: LaunchEnded | None = None
-    for entry in recent:
-        if isinstance(entry, LaunchStarted):
-            launch, end = entry, None
-        elif isinstance(entry, LaunchEnded):
-            end = entry
     return RunSummary(
         run=state.run,
         kind=state.kind,
@@ -210,7 +198,7 @@ def _summary(folder: RunFolder, reading: RunReading) -> RunSummary:
         state_pin=reading.loaded.pin,
         witness=reading.witness,
         passed_over=reading.passed_over,
-        last_launch=launch,
-        last_end=end,
+        last_launch=reading.last_launch,
+        last_end=reading.last_end,
         lost=state.status is RunStatus.RUNNING and not reading.busy,
     )

@@ -5,16 +5,16 @@ from typing import Final
 
 from msgspec import Struct
 
-from sandbox_pin.core.event import Entry
+from sandbox_pin.core.event import Entry, LaunchEnded, LaunchStarted
 from sandbox_pin.core.record import Disputed, SandboxPin, Unpinned
 from sandbox_pin.core.rule import pin_in_force
 from sandbox_pin.core.run_state import PROTOCOL, RunStatus
 from sandbox_pin.errors import StateError, StorageError
 from sandbox_pin.shell.processes import is_alive
-from sandbox_pin.shell.run_log import LogTail
+from sandbox_pin.shell.run_log import LogEnd
 from sandbox_pin.shell.runs import LoadedRun, RunFolder
 
-_BETWEEN_TWO_WRITES: Final = 0.05
+BETWEEN_TWO_WRITES: Final = 0.05
 
 
 class RunReading(Struct, frozen=True, kw_only=True):
@@ -27,6 +27,8 @@ class RunReading(Struct, frozen=True, kw_only=True):
         passed_over: how many torn or garbage lines stand behind that entry.
         log_failure: why the log could not be read at all; ``None`` where it could.
         in_force: the pin that a request is held against.
+        last_launch: the newest launch among the log's last entries.
+        last_end: the end of that launch, where it is known.
     """
 
     loaded: LoadedRun
@@ -34,6 +36,8 @@ class RunReading(Struct, frozen=True, kw_only=True):
     passed_over: int
     log_failure: StorageError | None
     in_force: SandboxPin | Disputed | Unpinned
+    last_launch: LaunchStarted | None
+    last_end: LaunchEnded | None
 
     @property
     def witness(self) -> SandboxPin | None:
@@ -80,14 +84,14 @@ def read_run(folder: RunFolder) -> RunReading:
 def _read(folder: RunFolder) -> RunReading:
     loaded = folder.load()
     kind = loaded.state.kind
-    tail = folder.log.find_tail()
-    failure = tail if isinstance(tail, StorageError) else None
-    entry = tail.entry if isinstance(tail, LogTail) else None
+    found = folder.log.find_end()
+    end = found if isinstance(found, LogEnd) else None
+    entry = None if end is None else end.tail.entry
     problem = None
-    if tail is None and loaded.state.protocol >= PROTOCOL:
+    if found is None and loaded.state.protocol >= PROTOCOL:
         problem = "missing"
-    elif isinstance(tail, LogTail) and entry is None:
-        problem = "no whole entry in it" if tail.passed_over else "empty"
+    elif end is not None and entry is None:
+        problem = "no whole entry in it" if end.tail.passed_over else "empty"
     if problem is not None:
         expected = "the run's log, which begins with its creation"
         raise StateError(problem, file=folder.log.shown_as, expected=expected)
@@ -96,9 +100,11 @@ def _read(folder: RunFolder) -> RunReading:
     return RunReading(
         loaded=loaded,
         entry=entry,
-        passed_over=tail.passed_over if isinstance(tail, LogTail) else 0,
-        log_failure=failure,
+        passed_over=0 if end is None else end.tail.passed_over,
+        log_failure=found if isinstance(found, StorageError) else None,
         in_force=pin_in_force(loaded.pin, None if entry is None else entry.pin, kind=kind),
+        last_launch=None if end is None else end.launch,
+        last_end=None if end is None else end.ended,
     )
 
 
@@ -111,9 +117,9 @@ def read_run_unlocked(folder: RunFolder) -> RunReading:
     try:
         reading = read_run(folder)
     except StateError:
-        time.sleep(_BETWEEN_TWO_WRITES)
+        time.sleep(BETWEEN_TWO_WRITES)
         return read_run(folder)
     if reading.differs:
-        time.sleep(_BETWEEN_TWO_WRITES)
+        time.sleep(BETWEEN_TWO_WRITES)
         return read_run(folder)
     return reading

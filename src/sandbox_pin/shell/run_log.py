@@ -11,6 +11,8 @@ from msgspec import Struct
 from sandbox_pin.core.event import (
     Entry,
     Garbage,
+    LaunchEnded,
+    LaunchStarted,
     PinAccepted,
     PinStrengthened,
     PinUpgraded,
@@ -21,12 +23,20 @@ from sandbox_pin.core.event import (
 from sandbox_pin.core.modes import RunKind
 from sandbox_pin.core.request import SandboxRequest
 from sandbox_pin.errors import ConfigurationError, StateError, StorageError
-from sandbox_pin.shell.durable import flush_folder, open_regular, read_from, replace_file, write_all
+from sandbox_pin.shell.durable import (
+    flush_folder,
+    open_regular,
+    open_sized,
+    read_from,
+    replace_file,
+    write_all,
+)
 
 LINE_LIMIT: Final = 1024 * 1024
 """The longest line that can be an entry, in bytes, its line end left out; a longer one is garbage."""
 
 _TOO_LONG: Final = "longer than any entry"
+_FIRST: Final = 8 * 1024
 _BLOCK: Final = 64 * 1024
 _LOOK_BACK: Final = 64 * 1024 * 1024
 
@@ -41,6 +51,20 @@ class LogTail(Struct, frozen=True, kw_only=True):
 
     entry: Entry | None
     passed_over: int
+
+
+class LogEnd(Struct, frozen=True, kw_only=True):
+    """The end of a run log, and what it tells of the last launch.
+
+    Attributes:
+        tail: the last whole entry.
+        launch: the newest launch among the whole entries of the last 64 KiB.
+        ended: the end of that launch, where it is known.
+    """
+
+    tail: LogTail
+    launch: LaunchStarted | None
+    ended: LaunchEnded | None
 
 
 class Damaged(Struct, frozen=True, kw_only=True):
@@ -113,25 +137,31 @@ class FileRunLog:
             StateError: the last whole line is damaged, or none of the last 64 MiB is whole.
             StorageError: the log could not be read, or is no regular file.
         """
-        file = self._opened(os.O_RDONLY)
-        try:
-            return self._tail(file)
-        except OSError as error:
-            raise StorageError(f"could not be read: {error.strerror}", file=self.shown_as) from None
+        return self.end().tail
 
-    def _tail(self, file: FileIO) -> LogTail:
-        with file:
-            size = os.fstat(file.fileno()).st_size
-            length = _BLOCK
+    def end(self) -> LogEnd:
+        """As ``tail``, and the last launch; what both need is read once.
+
+        Raises:
+            FileNotFoundError: as ``tail``.
+            StateError: as ``tail``.
+            StorageError: as ``tail``.
+        """
+        descriptor, size = self._opened_sized()
+        try:
+            length = _FIRST
             while True:
                 start = max(0, size - length)
-                cut, *lines = self._read(file, start, size).split(b"\n")
-                tail = self._last_whole(lines if start else [cut, *lines])
-                if tail.entry is not None or start == 0:
-                    return tail
+                end = self._end_of(_whole_lines(self._read(descriptor, start, size), cut=start > 0))
+                if end.tail.entry is not None and (end.launch is not None or length >= _BLOCK):
+                    return end
+                if start == 0:
+                    return end
                 if length >= _LOOK_BACK:
                     raise StateError("its last 64 MiB have no whole entry", file=self.shown_as)
                 length = min(length * 8, _LOOK_BACK)
+        finally:
+            os.close(descriptor)
 
     def find_tail(self) -> LogTail | StorageError | None:
         """As ``tail``; ``None``: there is no log; an error as a value: it could not be read.
@@ -139,8 +169,17 @@ class FileRunLog:
         Raises:
             StateError: as ``tail``.
         """
+        end = self.find_end()
+        return end.tail if isinstance(end, LogEnd) else end
+
+    def find_end(self) -> LogEnd | StorageError | None:
+        """As ``end``; ``None``: there is no log; an error as a value: it could not be read.
+
+        Raises:
+            StateError: as ``tail``.
+        """
         try:
-            return self.tail()
+            return self.end()
         except FileNotFoundError:
             return None
         except StorageError as error:
@@ -186,33 +225,41 @@ class FileRunLog:
             FileNotFoundError: there is no log.
             StorageError: the log could not be read, or is no regular file.
         """
-        with self._opened(os.O_RDONLY) as file:
-            size = os.fstat(file.fileno()).st_size
+        descriptor, size = self._opened_sized()
+        try:
             start = max(0, size - _BLOCK)
-            cut, *lines = self._read(file, start, size).split(b"\n")
-        # What is left of a line that the block cuts is no line: its beginning may make it another's text.
-        told = [_told(line) for line in (lines if start else [cut, *lines]) if line.strip()]
+            lines = _whole_lines(self._read(descriptor, start, size), cut=start > 0)
+        finally:
+            os.close(descriptor)
+        told = [_told(line) for line in lines if line.strip()]
         return [entry for entry in told if not isinstance(entry, Garbage | Damaged)]
 
     def last_request(self) -> SandboxRequest | None:
         """What the run was last pinned by, as far as the log's first and last 64 KiB tell; never an error."""
         with contextlib.suppress(OSError, StorageError), self._opened(os.O_RDONLY) as file:
-            first = self._read(file, 0, _BLOCK).split(b"\n")[0]
+            first = self._read(file.fileno(), 0, _BLOCK).split(b"\n")[0]
             for entry in (*reversed(self.recent()), _told(first)):
                 if isinstance(entry, RunCreated | PinUpgraded | PinStrengthened | PinAccepted):
                     return entry.request
         return None
 
-    def _last_whole(self, lines: list[bytes]) -> LogTail:
+    def _end_of(self, lines: list[bytes]) -> LogEnd:
         passed_over = 0
+        last: Entry | None = None
+        ended: LaunchEnded | None = None
         for line in reversed(lines):
             if not line.strip():
                 continue
-            found = self._decoded(line)
-            if not isinstance(found, Garbage):
-                return LogTail(entry=found, passed_over=passed_over)
-            passed_over += 1
-        return LogTail(entry=None, passed_over=passed_over)
+            found = self._decoded(line) if last is None else _told(line)
+            if isinstance(found, Garbage | Damaged):
+                passed_over += last is None
+                continue
+            last = last or found
+            if isinstance(found, LaunchStarted):
+                return LogEnd(tail=LogTail(entry=last, passed_over=passed_over), launch=found, ended=ended)
+            if isinstance(found, LaunchEnded):
+                ended = ended or found
+        return LogEnd(tail=LogTail(entry=last, passed_over=passed_over), launch=None, ended=ended)
 
     def _decoded(self, line: bytes) -> Entry | Garbage:
         if len(line) > LINE_LIMIT:
@@ -222,9 +269,9 @@ class FileRunLog:
         except StateError as error:
             raise error.located(file=self.shown_as) from None
 
-    def _read(self, file: FileIO, start: int, end: int) -> bytes:
+    def _read(self, descriptor: int, start: int, end: int) -> bytes:
         try:
-            return read_from(file.fileno(), start, most=end - start)
+            return read_from(descriptor, start, most=end - start)
         except OSError as error:
             raise StorageError(f"could not be read: {error.strerror}", file=self.shown_as) from None
 
@@ -232,9 +279,25 @@ class FileRunLog:
         try:
             return open_regular(self._folder, self._name, flags, shown_as=self.shown_as)
         except StateError as error:
-            # A log that is no file is one that can't be written: a stronger request must still be able to
-            # raise the pin, so that this is a failure of storage, not damage.
-            raise StorageError(error.problem, file=error.file, expected=error.expected) from None
+            raise _unwritable(error) from None
+
+    def _opened_sized(self) -> tuple[int, int]:
+        try:
+            return open_sized(self._folder, self._name, os.O_RDONLY, shown_as=self.shown_as)
+        except StateError as error:
+            raise _unwritable(error) from None
+
+
+def _unwritable(error: StateError) -> StorageError:
+    # A log that is no file is one that can't be written: a stronger request must still be able to raise the
+    # pin, so that this is a failure of storage, not damage.
+    return StorageError(error.problem, file=error.file, expected=error.expected)
+
+
+def _whole_lines(block: bytes, *, cut: bool) -> list[bytes]:
+    """Its lines; what the block cuts is none, as its beginning may make it another's text."""
+    first, *lines = block.split(b"\n")
+    return lines if cut else [first, *lines]
 
 
 def _told(line: bytes) -> Entry | Garbage | Damaged:

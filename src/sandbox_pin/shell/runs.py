@@ -107,9 +107,9 @@ class RunFolder:
     def __init__(self, root: str, run: str, descriptor: int) -> None:
         self.run = run
         self.path = os.path.join(root, run)
-        self.state_path = state_path(root, run)
+        self.state_path = f"{self.path}/{STATE_NAME}"
         self.descriptor = descriptor
-        self.log = FileRunLog(descriptor, LOG_NAME, shown_as=log_path(root, run))
+        self.log = FileRunLog(descriptor, LOG_NAME, shown_as=f"{self.path}/{LOG_NAME}")
 
     def load(self) -> LoadedRun:
         """Reads the state.
@@ -191,6 +191,11 @@ def hold_run(root: str, run: str, *, wait: float) -> Generator[RunFolder]:
         yield folder
 
 
+def is_run_id(name: str) -> bool:
+    """Whether a folder of this name in a run root is a run's."""
+    return _RUN_ID.fullmatch(name) is not None
+
+
 def list_runs(root: str) -> list[str]:
     """The ids of the runs under a root, in order; whatever is no run's name is passed over.
 
@@ -203,4 +208,4 @@ def list_runs(root: str) -> list[str]:
         return []
     except OSError as error:
         raise StorageError(f"could not be read: {error.strerror}", file=root) from None
-    return sorted(name for name in names if _RUN_ID.fullmatch(name))
+    return sorted(name for name in names if is_run_id(name))
