@@ -19,7 +19,11 @@ from sandbox_pin.core.run_state import PROTOCOL, RunState, RunStatus, encode_run
 
 _MODES: Final = list(SandboxMode)
 _KINDS: Final = [RunKind.LOCAL, RunKind.LOCAL, RunKind.REMOTE]
-_WORDS: Final = [*"the test fails because parser returns None input def naïve".split(), 'for "empty"', "\n"]
+_WORDS: Final = [
+    *["the", "test", "fails", "because", "parser", "returns", "None", "input", "def", "naïve"],
+    'for "empty"',
+    "\n",
+]
 
 
 def main() -> None:

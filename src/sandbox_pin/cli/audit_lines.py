@@ -24,8 +24,8 @@ _STRENGTHS: Final = {
 }
 _COLUMNS: Final = (
     "path", "run", "kind", "finding", "mode", "backend", "source", "recorded_at", "age", "strength",
-    "state_mode", "witness_mode", "differs", "launched_at", "launch_asked", "launch_enforced", "launch_backend",
-    "passed_over", "problem",
+    "state_mode", "witness_mode", "differs", "launched_at", "launch_asked", "launch_enforced",
+    "launch_backend", "passed_over", "problem",
 )  # fmt: skip
 CSV_HEADER: Final = ",".join(_COLUMNS)
 

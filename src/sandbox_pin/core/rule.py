@@ -69,7 +69,7 @@ def pin_in_force(
     """
     if witness is None:
         return state
-    if isinstance(state, Unpinned):
+    if isinstance(state, Unpinned) or state == witness:
         return witness
     state_is_stronger = mode_strength(state.mode, kind) > mode_strength(witness.mode, kind)
     stronger, other = (state, witness) if state_is_stronger else (witness, state)

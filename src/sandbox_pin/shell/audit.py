@@ -1,7 +1,7 @@
 """Audits run roots and other orchestrators' states: reads, and changes nothing; takes no lock.
 
-It streams: what is held in memory is a batch of rows and the runs that wait for a second look. Runs are told in
-the order in which the file system lists them and the workers come to them: in none.
+It streams: what is held in memory is a batch of rows and the runs that wait for a second look. Runs are told
+in the order in which the file system lists them and the workers come to them: in none.
 """
 
 import contextlib

@@ -2,6 +2,7 @@
 
 import errno
 import os
+import stat
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Final
@@ -39,8 +40,8 @@ class ForeignFiles(Struct, frozen=True, kw_only=True):
         glob: which files are states.
         kind: who owns the work where neither log nor state says so.
         log_name: the log's name beside the state, ``{stem}`` replaced; ``None``: there are no logs.
-        pinned_since: the first value of a state's ``protocol`` that has a pin; ``None``: it says nothing of its
-            age.
+        pinned_since: the first value of a state's ``protocol`` that has a pin; ``None``: it says nothing of
+            its age.
     """
 
     glob: str
@@ -199,7 +200,7 @@ def _not_entered(error: OSError, above: int, name: str, shown_as: str) -> StateE
     if error.errno not in {errno.ENOTDIR, errno.ELOOP}:
         return StorageError(f"could not be opened: {error.strerror}", file=shown_as)
     try:
-        is_link = os.readlink(name, dir_fd=above) is not None
+        is_link = stat.S_ISLNK(os.stat(name, dir_fd=above, follow_symlinks=False).st_mode)
     except OSError:
         is_link = False
     found = "it is a link, and not followed" if is_link else "it is no folder"

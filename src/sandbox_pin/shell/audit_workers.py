@@ -59,7 +59,7 @@ def _gather(audit: Audit, line: Line, jobs: int) -> Generator[Batch]:
     import multiprocessing  # noqa: PLC0415 - no other command needs it, nor an audit of a few runs
     from multiprocessing.connection import wait  # noqa: PLC0415
 
-    # Forked, so that a worker has all that is imported here, and hashes as the others do: that parts the runs.
+    # Forked, so that a worker has all that is imported here, and hashes as the others do: by that they share.
     system = multiprocessing.get_context("fork")
     workers: dict[Connection, BaseProcess] = {}
     try:
