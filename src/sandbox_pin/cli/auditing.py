@@ -12,7 +12,8 @@ from sandbox_pin.cli.audit_lines import CSV_HEADER, TABLE_HEADER, csv_line, json
 from sandbox_pin.cli.exit_status import ExitStatus
 from sandbox_pin.cli.options import mode_option, no_words, shared_options
 from sandbox_pin.cli.terminal import say, show
-from sandbox_pin.core.audit import Filters, Finding, Summary, add_summaries, describe_summary
+from sandbox_pin.core.audit import Filters, Finding
+from sandbox_pin.core.audit_summary import Summary, add_summaries, describe_summary
 from sandbox_pin.core.modes import RunKind, SandboxMode
 from sandbox_pin.errors import UsageError
 from sandbox_pin.shell.audit import Audit

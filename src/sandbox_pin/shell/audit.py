@@ -12,7 +12,8 @@ from typing import Final
 
 from msgspec import Struct
 
-from sandbox_pin.core.audit import AuditRow, Filters, Finding, Summary, finds, summarize_rows
+from sandbox_pin.core.audit import AuditRow, Filters, Finding, finds
+from sandbox_pin.core.audit_summary import Summary, summarize_rows
 from sandbox_pin.errors import UsageError
 from sandbox_pin.shell.audit_look import ForeignFiles, Looker
 from sandbox_pin.shell.audit_walk import Glob, Place, walk_glob, walk_runs

@@ -1,8 +1,6 @@
 """One look at one run: what ``status`` would tell of it, as a row; no lock taken, no link followed."""
 
-import errno
 import os
-import stat
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Final
@@ -22,7 +20,8 @@ from sandbox_pin.core.modes import RunKind
 from sandbox_pin.core.record import Disputed, SandboxPin, Unpinned
 from sandbox_pin.core.rule import pin_in_force
 from sandbox_pin.errors import SandboxPinError, StateError, StorageError
-from sandbox_pin.shell.audit_walk import FOLDER, Place
+from sandbox_pin.shell.audit_folders import Folders
+from sandbox_pin.shell.audit_walk import Place
 from sandbox_pin.shell.check import pin_beside
 from sandbox_pin.shell.durable import read_regular
 from sandbox_pin.shell.reading import read_run
@@ -61,16 +60,13 @@ class Looker:
 
     def __init__(self, roots: Sequence[tuple[str, int]], *, foreign: ForeignFiles | None, now: float) -> None:
         self._roots = roots
+        self._folders = Folders(roots)
         self._foreign = foreign
         self._now = now
-        self._way: tuple[int, str] | None = None
-        self._folder = -1
 
     def close(self) -> None:
         """Closes the folder that was looked at last."""
-        if self._folder >= 0:
-            os.close(self._folder)
-        self._folder, self._way = -1, None
+        self._folders.close()
 
     def look(self, place: Place) -> AuditRow:
         """What there is to tell of one run, its damage included."""
@@ -79,7 +75,7 @@ class Looker:
         path = folder_path if self._foreign is None or not place.name else f"{folder_path}/{place.name}"
         run = place.way if self._foreign is None else os.path.splitext(place.name or place.way)[0]
         try:
-            folder = self._enter(place)
+            folder = self._folders.enter(place.root, place.way, again=self._foreign is None)
             if not place.name:
                 raise StorageError("it could not be entered a moment ago", file=path)
             if self._foreign is None:
@@ -167,44 +163,6 @@ class Looker:
             passed_over=passed_over,
             problem=None if failure is None else str(failure),
         )
-
-    def _enter(self, place: Place) -> int:
-        """The descriptor of a place's folder, each folder on the way opened through the one before."""
-        root, way, _ = place
-        if self._way == (root, way) and self._foreign is not None:
-            return self._folder
-        self.close()
-        descriptor = self._roots[root][1]
-        if not way:
-            return descriptor
-        shown_as = self._roots[root][0]
-        for name in way.split("/"):
-            shown_as = f"{shown_as}/{name}"
-            above = descriptor
-            try:
-                descriptor = os.open(name, FOLDER, dir_fd=above)
-            except FileNotFoundError:
-                raise
-            except OSError as error:
-                raise _not_entered(error, above, name, shown_as) from None
-            finally:
-                if above == self._folder:
-                    self._folder = -1
-                    os.close(above)
-            self._folder = descriptor
-        self._way = (root, way)
-        return descriptor
-
-
-def _not_entered(error: OSError, above: int, name: str, shown_as: str) -> StateError | StorageError:
-    if error.errno not in {errno.ENOTDIR, errno.ELOOP}:
-        return StorageError(f"could not be opened: {error.strerror}", file=shown_as)
-    try:
-        is_link = stat.S_ISLNK(os.stat(name, dir_fd=above, follow_symlinks=False).st_mode)
-    except OSError:
-        is_link = False
-    found = "it is a link, and not followed" if is_link else "it is no folder"
-    return StateError(found, file=shown_as, expected="a folder")
 
 
 def _age(recorded_at: str, now: float) -> int | None:
