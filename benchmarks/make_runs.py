@@ -19,11 +19,7 @@ from sandbox_pin.core.run_state import PROTOCOL, RunState, RunStatus, encode_run
 
 _MODES: Final = list(SandboxMode)
 _KINDS: Final = [RunKind.LOCAL, RunKind.LOCAL, RunKind.REMOTE]
-_WORDS: Final = ["the", "test", "fails", "because", "parser", "returns", "input", "naïve", 'for "empty"', "\n"]
-    *["the", "test", "fails", "because", "parser", "returns", "None", "input", "def", "naïve"],
-    'for "empty"',
-    "\n",
-]
+_WORDS: Final = ["the", "test", "fails", "because", "parser", "returns", "input", "naïve", '"empty"', "\n"]
 
 
 def main() -> None:

@@ -1,0 +1,148 @@
+"""Which runs a filter finds, and how counts add up, beside a model of a few lines."""
+
+from typing import Final
+
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.strategies import SearchStrategy
+
+from core.strategies import held_pins, kinds, modes
+from sandbox_pin import Disputed, RunKind, SandboxMode, SandboxPin, Unpinned, mode_strength, pin_in_force
+from sandbox_pin.core.audit import (
+    AuditRow,
+    Filters,
+    Finding,
+    finding_of,
+    finds,
+    stated_kind,
+    strength_of,
+)
+from sandbox_pin.core.audit_summary import add_summaries, describe_summary, summarize_rows
+
+
+def row(state: SandboxPin | Unpinned, witness: SandboxPin | None, kind: RunKind) -> AuditRow:
+    """A run that could be read."""
+    held = pin_in_force(state, witness, kind=kind)
+    return AuditRow(
+        path="runs/r",
+        run="r",
+        kind=kind,
+        finding=finding_of(held),
+        in_force=held,
+        strength=strength_of(held, kind),
+        state_pin=state,
+        witness=witness,
+        differs=witness is not None and witness != state,
+    )
+
+
+broken: Final[SearchStrategy[AuditRow]] = st.builds(
+    AuditRow,
+    path=st.just("runs/r"),
+    run=st.just("r"),
+    finding=st.sampled_from([Finding.DAMAGED, Finding.UNREADABLE]),
+    problem=st.just("missing"),
+)
+gone: Final = st.just(AuditRow(path="runs/r", run="r", finding=Finding.VANISHED))
+rows: Final[SearchStrategy[AuditRow]] = (
+    st.builds(row, held_pins | st.just(Unpinned()), st.none() | held_pins, kinds) | broken | gone
+)
+filters: Final[SearchStrategy[Filters]] = st.builds(
+    Filters, at_least=st.none() | modes, unpinned=st.booleans(), damaged=st.booleans(), disagree=st.booleans()
+)
+STRENGTHS: Final = {
+    ("local", "disabled"): 0,
+    ("local", "preferred"): 1,
+    ("local", "required"): 2,
+    ("remote", "disabled"): 0,
+    ("remote", "preferred"): 2,
+    ("remote", "required"): 2,
+}
+
+
+def found_by_the_model(wanted: Filters, one: AuditRow) -> bool:
+    if one.finding == "vanished":
+        return False
+    broken = one.finding in {"damaged", "unreadable"}
+    held = one.in_force
+    if broken or one.kind is None or held is None or isinstance(held, Unpinned | Disputed):
+        shown_to_hold = False
+    else:
+        floor = STRENGTHS[one.kind, wanted.at_least or "disabled"]
+        shown_to_hold = STRENGTHS[one.kind, held.mode] >= floor
+    return (
+        (wanted.at_least is not None and not shown_to_hold)
+        or (wanted.unpinned and isinstance(held, Unpinned))
+        or (wanted.damaged and broken)
+        or (wanted.disagree and one.witness is not None and one.witness != one.state_pin)
+    )
+
+
+@given(filters, rows)
+def test_each_filter_finds_exactly_what_it_should(wanted: Filters, one: AuditRow) -> None:
+    assert finds(wanted, one) == found_by_the_model(wanted, one)
+
+
+@given(rows)
+def test_no_filter_finds_nothing(one: AuditRow) -> None:
+    assert not Filters().given
+    assert not finds(Filters(), one)
+
+
+@given(filters, rows)
+def test_a_filter_never_finds_less_beside_another(wanted: Filters, one: AuditRow) -> None:
+    alone = [
+        Filters(at_least=wanted.at_least),
+        Filters(unpinned=wanted.unpinned),
+        Filters(damaged=wanted.damaged),
+        Filters(disagree=wanted.disagree),
+    ]
+    assert finds(wanted, one) == any(finds(single, one) for single in alone)
+
+
+@given(st.lists(rows, max_size=12), st.integers(0, 12), filters)
+def test_summaries_add_up(some: list[AuditRow], cut: int, wanted: Filters) -> None:
+    whole = summarize_rows(some, wanted)
+    assert add_summaries(summarize_rows(some[:cut], wanted), summarize_rows(some[cut:], wanted)) == whole
+    assert whole.total == len(some)
+    assert whole.found == sum(finds(wanted, one) for one in some)
+    for finding in (
+        Finding.DAMAGED,
+        Finding.UNREADABLE,
+        Finding.VANISHED,
+        Finding.UNPINNED,
+        Finding.DISPUTED,
+    ):
+        assert whole.count(finding) == sum(one.finding is finding for one in some)
+    numbers = [
+        int(word) for line in describe_summary(whole, wanted)[1:] for word in line.split() if word.isdigit()
+    ]
+    assert sum(numbers) == len(some)
+
+
+@given(held_pins, kinds)
+def test_the_strength_is_that_of_the_mode_in_its_kind(pin: SandboxPin, kind: RunKind) -> None:
+    assert strength_of(pin, kind) is mode_strength(pin.mode, kind)
+    assert strength_of(Unpinned(), kind) is None
+    assert strength_of(Disputed(state=pin, witness=pin), kind) is mode_strength(pin.mode, kind)
+    assert strength_of(pin, None) is None
+
+
+def test_a_kind_is_read_where_a_state_says_one_and_nothing_else() -> None:
+    assert stated_kind(b'{"kind":"remote"}') is RunKind.REMOTE
+    for other in (b"{}", b'{"kind":"task"}', b'{"kind":1}', b'{"a":{"kind":"local"}}'):
+        assert stated_kind(other) is None
+
+
+def test_a_summary_in_words_names_kinds_modes_and_what_was_found() -> None:
+    some = [
+        AuditRow(path="a", run="a", finding=Finding.DAMAGED, problem="missing"),
+        AuditRow(path="b", run="b", finding=Finding.UNPINNED, kind=RunKind.LOCAL, in_force=Unpinned()),
+    ]
+    wanted = Filters(at_least=SandboxMode.REQUIRED)
+    assert describe_summary(summarize_rows(some, wanted), wanted) == [
+        "2 runs, 2 found",
+        "local: 1 unpinned",
+        "of unknown kind: 1 damaged",
+    ]
+    assert describe_summary(summarize_rows([], Filters()), Filters()) == ["0 runs"]
