@@ -1,6 +1,7 @@
 """``audit``: the same as ``status``, for every run below some folders, whatever else lies there."""
 
 import csv
+import fcntl
 import io
 import json
 import os
@@ -13,6 +14,8 @@ from typing import Any
 import pytest
 
 from cli.support import AT, BIN, DISABLED, FLAG, TRUE, Bench, Ended, end_of, snapshot
+from sandbox_pin.core.audit import AuditRow, Filters
+from sandbox_pin.shell.audit import Audit, Share, look_at_all
 
 
 def told(bench: Bench, *words: str, status: int = 0) -> dict[str, dict[str, Any]]:
@@ -126,24 +129,17 @@ def test_folders_that_are_not_there_and_options_that_contradict_are_wrong_usage(
 
 
 def test_links_fifos_and_files_too_large_are_told_and_not_followed(bench: Bench) -> None:
-    """Whatever an agent plants in a run root: each is told by itself, nothing outside is read, nothing hangs."""
+    """Whatever an agent plants in a run root: each is told, nothing outside is read, nothing hangs."""
     bench.make("good")
     outside = bench.make("away")
     outside = outside.rename(bench.home / "outside")
     (bench.root / "folder-link").symlink_to(outside)
     (bench.root / "file").write_text("no folder")
-    for run in (
-        "state-link",
-        "state-fifo",
-        "state-folder",
-        "state-huge",
-        "state-missing",
-        "log-fifo",
-        "log-link",
-    ):
+    gone = ("state-link", "state-fifo", "state-folder", "state-missing")
+    for run in (*gone, "state-huge", "log-fifo", "log-link"):
         bench.make(run)
-    state = {run: bench.root / run / "state.json" for run in os.listdir(bench.root)}
-    for run in ("state-link", "state-fifo", "state-folder", "state-missing"):
+    state = {run: bench.root / run / "state.json" for run in (*gone, "state-huge")}
+    for run in gone:
         state[run].unlink()
     state["state-link"].symlink_to(outside / "state.json")
     os.mkfifo(state["state-fifo"])
@@ -184,14 +180,12 @@ def test_any_number_of_jobs_tells_the_same_runs(bench: Bench) -> None:
     for number in range(30):
         bench.make(f"r{number}", ["disabled", "preferred", "required"][number % 3])
     bench.damage("r7", status="gone")
-    lines = {
-        jobs: bench.unchanged("audit", str(bench.root), "--csv", "--jobs", jobs, status=65)
-        for jobs in ("1", "2", "3")
-    }
-    assert len(set(lines["1"].out.splitlines())) == 31
-    assert sorted(lines["1"].out.splitlines()) == sorted(lines["2"].out.splitlines())
-    assert sorted(lines["1"].out.splitlines()) == sorted(lines["3"].out.splitlines())
-    assert lines["1"].err == lines["2"].err == lines["3"].err
+    told_by = {jobs: told(bench, "--jobs", jobs, status=65) for jobs in ("1", "2", "3")}
+    for rows in told_by.values():
+        for row in rows.values():
+            del row["age"]
+    assert len(told_by["1"]) == 30
+    assert told_by["1"] == told_by["2"] == told_by["3"]
 
 
 def test_csv_has_no_cell_that_is_a_formula_and_no_control_character(bench: Bench) -> None:
@@ -287,6 +281,7 @@ def test_a_pattern_enters_no_link(bench: Bench) -> None:
     ] == [
         (f"{tasks}/a/state.json", "unpinned"),
         (f"{tasks}/b", "damaged"),
+        (f"{tasks}/c.json", "damaged"),
     ]
     deep = bench.call("audit", str(tasks), "--glob", "**/*.json", "--json")
     assert {(row["path"], row["finding"]) for row in deep.objects} == {
@@ -332,9 +327,6 @@ def test_a_reader_that_goes_away_ends_it_quietly(bench: Bench) -> None:
 
 def test_memory_does_not_grow_with_the_runs(bench: Bench) -> None:
     """Twenty times as many runs, half of them damaged: hardly more memory at the peak."""
-    from sandbox_pin.core.audit import AuditRow, Filters
-    from sandbox_pin.shell.audit import Audit, Share, look_at_all
-
     bench.make("r0")
     raw, log = ((bench.root / "r0" / name).read_bytes() for name in ("state.json", "run.jsonl"))
 
@@ -361,15 +353,14 @@ def test_memory_does_not_grow_with_the_runs(bench: Bench) -> None:
 
 
 def test_commands_that_run_meanwhile_are_never_told_as_damage_or_disagreement(bench: Bench) -> None:
-    """Real steps in a loop, some of which raise the pin or lower it, beside audits that look again and again."""
+    """Real steps in a loop, which raise the pin and lower it, beside audits that look again and again."""
     disabled = bench.config(DISABLED)
     bench.make("r1", "disabled")
     bench.make("r2", "disabled")
-    steps = f"""for i in 1 2 3 4; do
-        sandbox-pin unblock r3 --mode required || exit 1
-        sandbox-pin unblock r3 --mode disabled {FLAG} || exit 1
-        sandbox-pin step r1 --mode disabled {FLAG} -- {TRUE}
-        sandbox-pin step r2 --config {disabled} {FLAG} -- {TRUE}
+    steps = f"""for i in 1 2 3; do
+        sandbox-pin step r1 --mode preferred -- {TRUE} || exit 1
+        sandbox-pin step r1 --mode disabled {FLAG} -- {TRUE} || exit 1
+        sandbox-pin step r2 --config {disabled} -- {TRUE} || exit 1
     done"""
     process = bench.start_program(Path("/bin/sh"), "-c", steps)
     audits: list[Ended] = []
@@ -398,8 +389,6 @@ def test_runs_that_come_and_go_meanwhile_stop_nothing(bench: Bench) -> None:
 
 
 def test_an_audit_changes_nothing_and_takes_no_lock(bench: Bench) -> None:
-    import fcntl
-
     folder = bench.make("r1")
     held = os.open(folder, os.O_RDONLY)
     try:
