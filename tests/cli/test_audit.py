@@ -299,7 +299,7 @@ def test_a_table_has_a_line_a_run_and_a_summary(bench: Bench) -> None:
     header, line, total, local = ended.out.splitlines()
     assert header.split()[:3] == ["RUN", "KIND", "PIN"]
     assert line.split()[:5] == [f"{bench.root}/r1", "local", "preferred", "where", "able"]
-    assert (total, local) == ("1 runs", "local: 1 preferred")
+    assert (total, local) == ("1 run", "local: 1 preferred")
     assert ended.err == ""
 
 
@@ -326,7 +326,7 @@ def test_a_reader_that_goes_away_ends_it_quietly(bench: Bench) -> None:
 
 
 def test_memory_does_not_grow_with_the_runs(bench: Bench) -> None:
-    """Twenty times as many runs, half of them damaged: hardly more memory at the peak."""
+    """Fifteen times as many runs, each second one damaged: hardly more memory at the peak."""
     bench.make("r0")
     raw, log = ((bench.root / "r0" / name).read_bytes() for name in ("state.json", "run.jsonl"))
 
@@ -337,7 +337,9 @@ def test_memory_does_not_grow_with_the_runs(bench: Bench) -> None:
         for number in range(first, count):
             folder = bench.root / f"r{number}"
             folder.mkdir(exist_ok=True)
-            _ = (folder / "state.json").write_bytes(raw.replace(b'"r0"', f'"r{number}"'.encode()))
+            _ = (folder / "state.json").write_bytes(
+                b"{" if number % 2 else raw.replace(b'"r0"', f'"r{number}"'.encode())
+            )
             _ = (folder / "run.jsonl").write_bytes(log.replace(b'"r0"', f'"r{number}"'.encode()))
         audit = Audit(paths=(str(bench.root),), foreign=None, filters=Filters(), now=time.time())
         tracemalloc.start()
@@ -347,8 +349,8 @@ def test_memory_does_not_grow_with_the_runs(bench: Bench) -> None:
         finally:
             tracemalloc.stop()
 
-    _ = peak(1, 300)
-    few, many = peak(300, 300), peak(300, 6000)
+    _ = peak(1, 200)
+    few, many = peak(200, 200), peak(200, 3000)
     assert many < few * 1.5 + 200_000
 
 
@@ -373,7 +375,7 @@ def test_commands_that_run_meanwhile_are_never_told_as_damage_or_disagreement(be
 
 def test_runs_that_come_and_go_meanwhile_stop_nothing(bench: Bench) -> None:
     bench.make("stays")
-    script = f"""cd {bench.root}; for i in $(seq 300); do
+    script = f"""cd {bench.root}; for i in $(seq 60); do
         cp -r stays .new; mv .new goes; rm -r goes
     done"""
     process = subprocess.Popen(["/bin/sh", "-c", script])

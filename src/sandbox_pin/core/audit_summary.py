@@ -65,7 +65,10 @@ def add_summaries(one: Summary, other: Summary) -> Summary:
 
 def describe_summary(summary: Summary, filters: Filters) -> list[str]:
     """The summary in lines, by kind and mode."""
-    lines = [f"{summary.total} runs" + (f", {summary.found} found" if filters.given else "")]
+    lines = [
+        f"{summary.total} run{'' if summary.total == 1 else 's'}"
+        + (f", {summary.found} found" if filters.given else "")
+    ]
     order = [*SandboxMode, *Finding]
     for kind, modes in sorted(summary.counts.items(), reverse=True):
         parts = [f"{modes[label]} {label}" for label in order if label in modes]
