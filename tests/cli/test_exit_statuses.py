@@ -138,7 +138,7 @@ def test_the_numbers_are_those_of_sysexits() -> None:
 def test_the_help_of_a_launching_command_documents_exactly_these_statuses(command: str, bench: Bench) -> None:
     ended = bench.succeeds(command, "--help")
     told = re.findall(r"^\s+(\d+) +\S", ended.out, flags=re.MULTILINE)
-    # A launched command may end with 1 itself; only the audit, which launches nothing, says by it that it found.
+    # A launched command may end with 1 itself; the audit alone, which launches nothing, has a meaning for it.
     assert sorted(map(int, told)) == sorted(set(ExitStatus) - {ExitStatus.OK, ExitStatus.FOUND})
     assert "128 + N" in ended.out
     assert "the launched command's own" in ended.out

@@ -7,7 +7,7 @@ import contextlib
 import fnmatch
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Generator, Iterator
 from typing import Final, NamedTuple
 
 from sandbox_pin.errors import UsageError
@@ -104,22 +104,34 @@ def _matcher(name: str) -> re.Pattern[str]:
     return re.compile(fnmatch.translate(name))
 
 
-def walk_glob(root: int, descriptor: int, pattern: Glob) -> Iterator[Place]:
+class _Opened(NamedTuple):
+    """A folder that is being read, and where in the pattern that is."""
+
+    folder: int
+    entries: Iterator[os.DirEntry[str]]
+    close: Callable[[], None]
+    way: str
+    positions: frozenset[int]
+
+
+def walk_glob(root: int, descriptor: int, pattern: Glob) -> Generator[Place]:
     """The files below a folder that match, links and FIFOs included: whoever looks at them tells those.
 
     A folder that can't be entered is given as a place without a name; so is a link where the pattern names a
     folder. ``**`` passes links over.
     """
     with contextlib.ExitStack() as stack:
-        opened: list[tuple[int, Iterator[os.DirEntry[str]], str, frozenset[int]]] = []
+        opened: list[_Opened] = []
 
         def enter(folder: int, way: str, positions: frozenset[int]) -> None:
-            opened.append((folder, os.scandir(folder), way, positions))
+            listed = os.scandir(folder)
+            opened.append(_Opened(folder, listed, listed.close, way, positions))
 
         def leave() -> None:
-            folder = opened.pop()[0]
-            if folder != descriptor:
-                os.close(folder)
+            left = opened.pop()
+            left.close()
+            if left.folder != descriptor:
+                os.close(left.folder)
 
         @stack.callback
         def leave_all() -> None:
@@ -128,7 +140,7 @@ def walk_glob(root: int, descriptor: int, pattern: Glob) -> Iterator[Place]:
 
         enter(descriptor, "", pattern.begin)
         while opened:
-            folder, entries, way, positions = opened[-1]
+            folder, entries, _, way, positions = opened[-1]
             entry = next(entries, None)
             if entry is None:
                 leave()
