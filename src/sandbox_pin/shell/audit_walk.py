@@ -124,21 +124,24 @@ def walk_glob(root: int, descriptor: int, pattern: Glob) -> Generator[Place]:
         opened: list[_Opened] = []
 
         def enter(folder: int, way: str, positions: frozenset[int]) -> None:
-            listed = os.scandir(folder)
+            try:
+                listed = os.scandir(folder)
+            except OSError:
+                os.close(folder)
+                raise
             opened.append(_Opened(folder, listed, listed.close, way, positions))
 
         def leave() -> None:
             left = opened.pop()
             left.close()
-            if left.folder != descriptor:
-                os.close(left.folder)
+            os.close(left.folder)
 
         @stack.callback
         def leave_all() -> None:
             while opened:
                 leave()
 
-        enter(descriptor, "", pattern.begin)
+        enter(os.dup(descriptor), "", pattern.begin)
         while opened:
             folder, entries, _, way, positions = opened[-1]
             entry = next(entries, None)
