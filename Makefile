@@ -6,7 +6,7 @@
 # make test-faults-full  the same, every point of it
 # make fuzz              fuzzes every decoder, for FUZZ_SECONDS each
 # make mutants           changes the core and sees that the tests notice
-# make bench    what things cost, as ratios
+# make bench    what things cost, as ratios; takes minutes, QUICK=1 fewer; ONLY=words measures some and writes nothing
 # make lock     resolve the development dependencies anew (needs uv)
 
 PYTHON ?= python3
@@ -58,8 +58,10 @@ mutants: $(READY)
 	$(BIN)/pip install --quiet --disable-pip-version-check 'mutmut>=3.8,<4'
 	$(BIN)/python tests/mutants/run.py
 
+DATE ?= $(shell date +%F)
 bench: $(READY)
-	$(BIN)/python benchmarks/startup.py
+	$(BIN)/pip install --quiet --disable-pip-version-check 'pyperf>=2.10' 'orjson>=3' 'pydantic>=2' 'pysimdjson>=7'
+	$(BIN)/python -m benchmarks --date $(DATE) $(if $(QUICK),--quick) $(if $(ONLY),--only '$(ONLY)')
 
 lock:
 	$(COMPILE) --group dev --output-file requirements/dev.txt

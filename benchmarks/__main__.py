@@ -1,0 +1,64 @@
+"""Measures every line, or some, and writes the page.
+
+Usage: python -m benchmarks [--quick] [--date DATE] [--only WORDS]... [--results FILE] [--page FILE] [--page-only]
+"""
+
+import argparse
+import tempfile
+import time
+from pathlib import Path
+
+from benchmarks.line import Line
+from benchmarks.lines import all_lines
+from benchmarks.machine import this_machine
+from benchmarks.measure import ROOT, measure
+from benchmarks.page import PLOT, page_of, plain_row
+from benchmarks.plot import plot_of
+from benchmarks.ratio import ratio_of
+from benchmarks.results import Measured, Results, read_results, write_results
+
+
+def main() -> None:
+    """Parses, measures unless only the page is asked for, and writes."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description="What things cost, as ratios.")
+    _ = parser.add_argument("--quick", action="store_true", help="few rounds: rough ratios")
+    _ = parser.add_argument("--date", default="undated", help="the day, for the page")
+    _ = parser.add_argument(
+        "--only", action="append", default=[], help="lines whose name has these words; no page"
+    )
+    _ = parser.add_argument("--results", type=Path, default=ROOT / "docs" / "performance.json")
+    _ = parser.add_argument("--page", type=Path, default=ROOT / "docs" / "performance.md")
+    _ = parser.add_argument(
+        "--page-only", action="store_true", help="the page anew from the results that are there"
+    )
+    given = parser.parse_args()
+
+    only: list[str] = given.only
+    lines = [line for line in all_lines() if not only or any(words in line.name for words in only)]
+    if not given.page_only:
+        measured = _measure(lines, quick=given.quick)
+        if only:
+            return
+        results = Results(date=given.date, machine=this_machine(lines), quick=given.quick, lines=measured)
+        write_results(given.results, results)
+    results = read_results(given.results)
+    _ = given.page.write_text(page_of(results, lines), encoding="utf-8")
+    _ = given.page.with_name(PLOT).write_text(plot_of(results, lines), encoding="utf-8")
+
+
+def _measure(lines: list[Line], *, quick: bool) -> list[Measured]:
+    measured: list[Measured] = []
+    with tempfile.TemporaryDirectory(prefix="sandbox-pin-bench.", dir="/var/tmp") as folder:
+        for line in lines:
+            began = time.monotonic()
+            measured.append(measure(line, Path(folder), quick=quick))
+            print(
+                plain_row(line, ratio_of(measured[-1], line.aim)),
+                f"[{time.monotonic() - began:.0f} s]",
+                flush=True,
+            )
+    return measured
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,11 @@
+"""Every line, in the order of the page."""
+
+from collections.abc import Sequence
+
+from benchmarks import decode
+from benchmarks.line import Line
+
+
+def all_lines() -> Sequence[Line]:
+    """The lines of every module."""
+    return [*decode.LINES]

@@ -1,0 +1,38 @@
+"""Measures lines: processes of ours and of the peer take turns, many short ones, so that drift hits both alike."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from statistics import median
+from typing import Final
+
+import msgspec
+
+from benchmarks.line import Line
+from benchmarks.results import Measured
+
+ROUNDS: Final = 15
+QUICK_ROUNDS: Final = 5
+VALUES: Final = 3
+ROOT: Final = Path(__file__).resolve().parent.parent
+
+
+def measure(line: Line, folder: Path, *, quick: bool) -> Measured:
+    """Runs a line's pairs of processes, the order within a pair changing from one to the next."""
+    rounds = QUICK_ROUNDS if quick else line.rounds or ROUNDS
+    took: dict[str, list[float]] = {"ours": [], "theirs": []}
+    loops = {which: int(_worker(line, which, folder, loops=0)[0]) for which in took}
+    for number in range(rounds):
+        for which in list(took) if number % 2 else reversed(took):
+            took[which].append(median(_worker(line, which, folder, loops=loops[which])))
+    return Measured(name=line.name, ours=took["ours"], theirs=took["theirs"])
+
+
+def _worker(line: Line, which: str, folder: Path, *, loops: int) -> list[float]:
+    output = folder / "worker.json"
+    command = [sys.executable, "-m", "benchmarks.worker", line.name, which, str(folder), str(output)]
+    # As installed: with its bytecode, which the first process writes.
+    environment = {key: value for key, value in os.environ.items() if key != "PYTHONDONTWRITEBYTECODE"}
+    _ = subprocess.run([*command, str(loops), str(VALUES)], check=True, cwd=ROOT, env=environment)
+    return msgspec.json.decode(output.read_bytes(), type=list[float])
