@@ -96,10 +96,9 @@ EXPECTED: Final = {
 }
 """For each field of a record, under its name, what is right."""
 
-# A record's text is as long as the compact text of the value that it decodes to, or longer: by white space,
-# escapes and repeated keys. A repeated key makes it longer by at least this; the spaces that json.dumps
-# writes, by 9 at the most. So only odd texts need the slow look for repeated keys.
-_SHORTEST_REPEATED_KEY: Final = len('"schema":1,')
+# Each key, and each value but the schema, stands between quotation marks. So a text that decodes to a record has at
+# least this many of them, and at least two more where a key is repeated: only odd texts need the slow look for that.
+_QUOTATION_MARKS: Final = {PinV1: 2 * (4 + 3), PinV2: 2 * (5 + 4)}
 
 
 def make_pin(*, mode: SandboxMode, source: PinSource, recorded_at: str, backend: str | None) -> SandboxPin:
@@ -138,7 +137,7 @@ def decode_pin(raw: bytes | str) -> SandboxPin | None:
         if _is_nothing(raw):
             return None
         raise explained(error, raw, EXPECTED) from None
-    if len(data) - len(_ENCODE(pin)) >= _SHORTEST_REPEATED_KEY:
+    if data.count(b'"') != _QUOTATION_MARKS[type(pin)]:
         refuse_repeated_keys(data)
     return pin
 

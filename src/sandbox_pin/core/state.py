@@ -5,18 +5,54 @@ byte on writing. So nothing here raises for what stands elsewhere in it, as long
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Final
 
 import msgspec
+from msgspec import Raw
 
 from sandbox_pin.core.record import SandboxPin, Unpinned, decode_pin, encode_pin
-from sandbox_pin.core.strict_json import DecodingError, find_members, values_of
+from sandbox_pin.core.strict_json import DecodingError, find_members, walk_members
 from sandbox_pin.errors import StateError
 
 PIN_FIELD: Final = "sandbox_pin"
 PROTOCOL_FIELD: Final = "protocol"
 PINNED_SINCE: Final = 12
 """The first protocol of our own states that has a pin."""
+
+_PIN_KEY: Final = f'"{PIN_FIELD}"'.encode()
+_BACKSLASH: Final = b"\\"
+
+
+@dataclass
+class _Members:
+    """The members of a state that are read here; msgspec walks past all others without making anything of them."""
+
+    sandbox_pin: Raw
+    protocol: Raw
+
+
+class _EachValue:
+    """An attribute that keeps every value that it is set to, in order.
+
+    msgspec sets a dataclass's attribute once for each time that the key is there, however the key is spelled. A plain
+    attribute would keep the last value alone, and a repeated key would go unseen.
+    """
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __get__(self, members: _Members, _: type[_Members]) -> list[Raw]:
+        values: list[Raw] = members.__dict__.setdefault(self._name, [])
+        return values
+
+    def __set__(self, members: _Members, value: Raw) -> None:
+        self.__get__(members, _Members).append(value)
+
+
+for _name in (PIN_FIELD, PROTOCOL_FIELD):
+    setattr(_Members, _name, _EachValue(_name))
+_MEMBERS: Final = msgspec.json.Decoder(_Members)
 
 
 def read_pin(state: bytes, *, pinned_since: int | None = PINNED_SINCE) -> SandboxPin | Unpinned:
@@ -82,7 +118,12 @@ def replace_pin(state: bytes, pin: SandboxPin) -> bytes:
         StateError: the state can't be walked, or has the pin twice.
         ConfigurationError: the pin would not read back equal.
     """
-    return replace_members(state, {PIN_FIELD: encode_pin(pin)})
+    value = encode_pin(pin)
+    place = _place_of_pin(state)
+    if place is None:
+        return replace_members(state, {PIN_FIELD: value})
+    whole = memoryview(state)
+    return b"".join((whole[: place.start], value, whole[place.stop :]))
 
 
 def replace_members(state: bytes, values: Mapping[str, bytes]) -> bytes:
@@ -106,10 +147,33 @@ def replace_members(state: bytes, values: Mapping[str, bytes]) -> bytes:
     return state
 
 
+def _place_of_pin(state: bytes) -> slice | None:
+    """Where the pin's value stands, where that is soon told: its key is spelled plainly, and no such text follows.
+
+    The last text that looks like the key is one of the state's own members exactly where what follows closes one object
+    and no more: behind an opening brace, it reads as an object.
+    """
+    key = state.rfind(_PIN_KEY)
+    if key < 1 or state.startswith(_BACKSLASH, key - 1):
+        return None
+    try:
+        value = _only_value(state, PIN_FIELD)
+        _ = _MEMBERS.decode(b"{" + state[key:])
+    except DecodingError:
+        return None
+    if value is None:
+        return None
+    start = state.index(value, key + len(_PIN_KEY))
+    return slice(start, start + len(value))
+
+
 def _only_value(state: bytes, name: str) -> bytes | None:
-    values = values_of(state, name)
+    try:
+        values = _MEMBERS.decode(state).__dict__.get(name, [])
+    except DecodingError:
+        values = [state[member.start : member.end] for member in walk_members(state) if member.key == name]
     _refuse_several(values, name)
-    return values[0] if values else None
+    return bytes(values[0]) if values else None
 
 
 def _refuse_several(found: Sequence[object], name: str) -> None:

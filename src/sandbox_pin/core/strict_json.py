@@ -44,19 +44,6 @@ class _Key:
 _MEMBERS: Final = msgspec.json.Decoder(dict[_Key, msgspec.Raw], dec_hook=lambda _, name: _Key(name))
 
 
-def values_of(raw: bytes, name: str) -> list[bytes]:
-    """The JSON text of each value that stands under a key of this object, in order.
-
-    Raises:
-        StateError: as ``walk_members``, where msgspec could not read it either.
-    """
-    try:
-        members = _MEMBERS.decode(raw)
-    except DecodingError:
-        return [raw[member.start : member.end] for member in walk_members(raw) if member.key == name]
-    return [bytes(value) for key, value in members.items() if key.name == name]
-
-
 def find_members(raw: bytes) -> list[Member]:
     """The members of the JSON object that ``raw`` is, in order, repeated keys included.
 
