@@ -58,20 +58,23 @@ def state_of(size: int) -> bytes:
     turns: list[str] = []
     while left > 0:
         if len(distinct) < _DISTINCT:
-            distinct.append(json.dumps(_turn(chance, len(distinct))))
+            distinct.append(json.dumps(_turn(chance, len(distinct), longest=max(left // 100, 1))))
         turn = distinct[len(turns) % len(distinct)]
         turns.append(turn)
         left -= len(turn) + 2
     return f'{before[:-1]}, "turns": [{", ".join(turns)}], {after[1:]}'.encode()
 
 
-def _turn(chance: random.Random, number: int) -> dict[str, object]:
-    output = chance.choices(_OUTPUT, k=1 if number == 0 else chance.randint(1, 30))
+def _turn(chance: random.Random, number: int, *, longest: int) -> dict[str, object]:
+    output = chance.choices(_OUTPUT, k=chance.randint(1, min(longest, 30)))
     return {
         "role": "assistant",
         "at": f"2026-01-01T00:{number % 60:02}:00Z",
         "content": [
-            {"type": "text", "text": " ".join(chance.choices(_SENTENCES, k=chance.randint(1, 3)))},
+            {
+                "type": "text",
+                "text": " ".join(chance.choices(_SENTENCES, k=chance.randint(1, min(longest, 3)))),
+            },
             {"type": "tool", "name": "shell", "input": {"command": ["pytest", "-q"], "timeout": None}},
             {"type": "output", "ok": chance.random() < 0.5, "status": number % 3, "text": "\n".join(output)},
         ],

@@ -82,7 +82,7 @@ class _Nothing(Struct, forbid_unknown_fields=True):
     """Decodes ``{}`` alone."""
 
 
-_DECODER: Final = msgspec.json.Decoder(SandboxPin)
+_DECODE: Final = msgspec.json.Decoder(SandboxPin).decode
 _NOTHING: Final = msgspec.json.Decoder(_Nothing)
 _ENCODE: Final = msgspec.json.Encoder().encode
 
@@ -96,8 +96,8 @@ EXPECTED: Final = {
 }
 """For each field of a record, under its name, what is right."""
 
-# Each key, and each value but the schema, stands between quotation marks. So a text that decodes to a record has at
-# least this many of them, and at least two more where a key is repeated: only odd texts need the slow look for that.
+# Each key, and each value but the schema, stands between quotation marks. So a text that decodes to a record
+# has at least this many of them, and two more for a repeated key: only odd texts need the slow look for one.
 _QUOTATION_MARKS: Final = {PinV1: 2 * (4 + 3), PinV2: 2 * (5 + 4)}
 
 
@@ -132,7 +132,7 @@ def decode_pin(raw: bytes | str) -> SandboxPin | None:
     """
     try:
         data = raw.encode() if isinstance(raw, str) else raw
-        pin = _DECODER.decode(data)
+        pin = _DECODE(data)
     except DecodingError as error:
         if _is_nothing(raw):
             return None

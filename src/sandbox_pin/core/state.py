@@ -24,35 +24,42 @@ _PIN_KEY: Final = f'"{PIN_FIELD}"'.encode()
 _BACKSLASH: Final = b"\\"
 
 
-@dataclass
-class _Members:
-    """The members of a state that are read here; msgspec walks past all others without making anything of them."""
+class _Values:
+    """The values that a key has in a state, in order: more than one where it is repeated."""
 
-    sandbox_pin: Raw
-    protocol: Raw
+    values: tuple[Raw, ...] = ()
 
 
 class _EachValue:
-    """An attribute that keeps every value that it is set to, in order.
+    """An attribute that keeps every value that it is set to.
 
-    msgspec sets a dataclass's attribute once for each time that the key is there, however the key is spelled. A plain
-    attribute would keep the last value alone, and a repeated key would go unseen.
+    msgspec sets a dataclass's attribute each time that the key is there, however the key is spelled. A plain
+    attribute would keep the last value alone, and a repeated key would go unseen. That one was never set is
+    no error to msgspec either, as it finds this in its place.
     """
 
-    def __init__(self, name: str) -> None:
-        self._name = name
-
-    def __get__(self, members: _Members, _: type[_Members]) -> list[Raw]:
-        values: list[Raw] = members.__dict__.setdefault(self._name, [])
-        return values
-
-    def __set__(self, members: _Members, value: Raw) -> None:
-        self.__get__(members, _Members).append(value)
+    def __set__(self, found: _Values, value: Raw) -> None:
+        found.values += (value,)
 
 
-for _name in (PIN_FIELD, PROTOCOL_FIELD):
-    setattr(_Members, _name, _EachValue(_name))
-_MEMBERS: Final = msgspec.json.Decoder(_Members)
+@dataclass
+class _Pins(_Values):
+    sandbox_pin: Raw
+
+
+@dataclass
+class _Protocols(_Values):
+    protocol: Raw
+
+
+setattr(_Pins, PIN_FIELD, _EachValue())
+setattr(_Protocols, PROTOCOL_FIELD, _EachValue())
+
+# Each walks past every other member, and makes nothing of it.
+_READ_VALUES: Final = {
+    PIN_FIELD: msgspec.json.Decoder[_Values](_Pins).decode,
+    PROTOCOL_FIELD: msgspec.json.Decoder[_Values](_Protocols).decode,
+}
 
 
 def read_pin(state: bytes, *, pinned_since: int | None = PINNED_SINCE) -> SandboxPin | Unpinned:
@@ -148,17 +155,17 @@ def replace_members(state: bytes, values: Mapping[str, bytes]) -> bytes:
 
 
 def _place_of_pin(state: bytes) -> slice | None:
-    """Where the pin's value stands, where that is soon told: its key is spelled plainly, and no such text follows.
+    """Where the pin's value stands, where the last text that looks like its key is its key; else ``None``.
 
-    The last text that looks like the key is one of the state's own members exactly where what follows closes one object
-    and no more: behind an opening brace, it reads as an object.
+    It is one of the state's own keys exactly where what follows closes one object and no more: behind an
+    opening brace, that reads as an object.
     """
     key = state.rfind(_PIN_KEY)
     if key < 1 or state.startswith(_BACKSLASH, key - 1):
         return None
+    value = _only_value(state, PIN_FIELD)
     try:
-        value = _only_value(state, PIN_FIELD)
-        _ = _MEMBERS.decode(b"{" + state[key:])
+        _ = _READ_VALUES[PIN_FIELD](b"{" + state[key:])
     except DecodingError:
         return None
     if value is None:
@@ -168,12 +175,15 @@ def _place_of_pin(state: bytes) -> slice | None:
 
 
 def _only_value(state: bytes, name: str) -> bytes | None:
+    values: Sequence[bytes | Raw]
     try:
-        values = _MEMBERS.decode(state).__dict__.get(name, [])
+        values = _READ_VALUES[name](state).values
     except DecodingError:
         values = [state[member.start : member.end] for member in walk_members(state) if member.key == name]
+    if len(values) == 1:
+        return bytes(values[0])
     _refuse_several(values, name)
-    return bytes(values[0]) if values else None
+    return None
 
 
 def _refuse_several(found: Sequence[object], name: str) -> None:
