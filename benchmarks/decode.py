@@ -10,9 +10,9 @@ from functools import partial
 from typing import Annotated, Final, Literal
 
 import msgspec
-
 from benchmarks.line import AtLeast, Calls, Line
 from benchmarks.states import PIN
+
 from sandbox_pin import PinSource, SandboxMode, decode_pin
 
 TEXTS: Final = {
@@ -97,8 +97,11 @@ def prepare_pydantic() -> Callable[[bytes], object]:
 
 def same_record(ours: object, theirs: object) -> bool:
     """Whether both are the same record, however each keeps it."""
-    fields = theirs.model_dump(by_alias=True) if hasattr(theirs, "model_dump") else theirs
-    return msgspec.to_builtins(ours) == fields
+    from pydantic import BaseModel  # noqa: PLC0415 - as above
+
+    fields: object = theirs.model_dump(by_alias=True) if isinstance(theirs, BaseModel) else theirs
+    record: object = msgspec.to_builtins(ours)
+    return record == fields
 
 
 def _lines(shape: str, raw: bytes) -> list[Line]:

@@ -2,10 +2,10 @@
 
 from collections.abc import Sequence
 
-from benchmarks import decode
+from benchmarks import decide, decode, state
 from benchmarks.line import Line
 
 
 def all_lines() -> Sequence[Line]:
     """The lines of every module."""
-    return [*decode.LINES]
+    return [*decode.LINES, *state.LINES, *decide.LINES]

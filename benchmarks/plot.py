@@ -34,7 +34,7 @@ def plot_of(results: Results, lines: Sequence[Line]) -> str:
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {bottom + 30}" role="img" '
         'aria-label="How good each ratio is, beside its aim">',
         f"<style>{_STYLE}</style>",
-        f'<text x="10" y="22">How many times better than its aim each line is</text>',
+        '<text x="10" y="22">How many times better than its aim each line is</text>',
         '<text class="soft" x="10" y="42">full dot: met; empty ring: not met; the bar: quartiles of the pairs</text>',
     ]
     for tick in _TICKS:
