@@ -1,6 +1,6 @@
 """Measures every line, or some, and writes the page.
 
-Usage: python -m benchmarks [--quick] [--date DATE] [--only WORDS]... [--results FILE] [--page FILE] [--page-only]
+Usage: python -m benchmarks [--quick] [--date DATE] [--only WORDS]... [--page FILE] [--page-only]
 """
 
 import argparse

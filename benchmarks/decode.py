@@ -1,7 +1,7 @@
 """Decoding one pin, beside what a user would write by hand, with the same checks.
 
-Each peer refuses what ``decode_pin`` refuses, with two exceptions: orjson and pydantic never see a repeated key (the
-last one wins), so theirs is the smaller work.
+Each peer refuses what ``decode_pin`` refuses, with these exceptions: orjson and pydantic never see a repeated
+key (the last one wins), and pydantic's ``Literal[1]`` takes ``true``. So theirs is the smaller work.
 """
 
 import json
@@ -30,7 +30,7 @@ _LONGEST: Final = 64
 
 
 def checked(record: object) -> dict[str, object]:
-    """The hand validation: exactly the keys of a schema, each of its type, the words known, the texts short."""
+    """The hand validation: exactly the keys of a schema, each of its type, known words, short texts."""
     if not isinstance(record, dict):
         raise TypeError("no object")
     schema = record.get("schema")
@@ -69,7 +69,7 @@ def prepare_orjson() -> Callable[[bytes], object]:
 
 
 def prepare_pydantic() -> Callable[[bytes], object]:
-    """A strict pydantic model of both schemas; blind for repeated keys."""
+    """A strict pydantic model of both schemas; blind for repeated keys and for ``true`` as the schema."""
     from pydantic import BaseModel, ConfigDict, Field, TypeAdapter  # noqa: PLC0415 - as above
 
     text = Annotated[str, Field(min_length=1, max_length=_LONGEST)]

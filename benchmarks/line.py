@@ -1,7 +1,7 @@
 """What one line of the benchmarks is: a piece of work, ours beside a peer's, and the ratio aimed at.
 
-A module of lines exposes ``LINES``; ``lines.py`` names the modules. Each side is prepared in a process of its own,
-which imports only what that side needs: so imports of peers belong into the ``prepare`` functions.
+A module of lines exposes ``LINES``; ``lines.py`` names the modules. Each side is prepared in a process of its
+own, which imports only what that side needs: so imports of peers belong into the ``prepare`` functions.
 """
 
 from collections.abc import Callable
@@ -79,7 +79,7 @@ class Line:
         ours: our side.
         theirs: the peer's.
         aim: the ratio aimed at.
-        agree: whether what the two calls return is the same answer; asked by the tests, where both sides are ``Calls``.
+        agree: whether what the two calls return is the same answer; the tests ask it of lines of ``Calls``.
         packages: the distributions whose versions the page tells.
         rounds: how many pairs of processes take turns, where the work is too long for the usual number.
     """

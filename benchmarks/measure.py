@@ -1,4 +1,4 @@
-"""Measures lines: processes of ours and of the peer take turns, many short ones, so that drift hits both alike."""
+"""Measures lines: processes of ours and of the peer take turns, many short ones, so drift hits both."""
 
 import os
 import subprocess
@@ -21,14 +21,15 @@ def measure(line: Line, folder: Path, *, quick: bool) -> Measured:
     """Runs a line's pairs of processes, the order within a pair changing from one to the next."""
     rounds = QUICK_ROUNDS if quick else line.rounds or ROUNDS
     took: dict[str, list[float]] = {"ours": [], "theirs": []}
-    loops = {which: int(_worker(line, which, folder, loops=0)[0]) for which in took}
+    loops = {which: int(run_worker(line, which, folder, loops=0)[0]) for which in took}
     for number in range(rounds):
         for which in list(took) if number % 2 else reversed(took):
-            took[which].append(median(_worker(line, which, folder, loops=loops[which])))
+            took[which].append(median(run_worker(line, which, folder, loops=loops[which])))
     return Measured(name=line.name, ours=took["ours"], theirs=took["theirs"])
 
 
-def _worker(line: Line, which: str, folder: Path, *, loops: int) -> list[float]:
+def run_worker(line: Line, which: str, folder: Path, *, loops: int) -> list[float]:
+    """One process of one side: its values, or with ``loops`` 0 how many calls fill one value's time."""
     output = folder / "worker.json"
     command = [sys.executable, "-m", "benchmarks.worker", line.name, which, str(folder), str(output)]
     # As installed: with its bytecode, which the first process writes.

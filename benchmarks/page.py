@@ -14,11 +14,11 @@ _MET: Final = {True: "met", False: "**not met**", None: "told only"}
 _HEAD: Final = """\
 # What it costs
 
-Every figure is a **ratio** beside what a user would pick instead, measured in the same run. Short processes of ours
-and of the peer took turns, so that a slow moment of the machine hits both. A ratio is that of the medians of all
-processes; in brackets are the quartiles of the ratios of the pairs. Absolute times are in
-[performance.json](performance.json), and say little: the machine is shared. The very functions that are timed pass the
-conformance vectors, and the tests hold that both sides of a line give the same answer.
+Every figure is a **ratio** beside what a user would pick instead, measured in the same run. Short processes
+of ours and of the peer took turns, so that a slow moment of the machine hits both. A ratio is that of the
+medians of all processes; in brackets are the quartiles of the ratios of the pairs. Absolute times are in
+[performance.json](performance.json), and say little. The very functions that are timed pass the conformance
+vectors, and the tests hold that both sides of a line give the same answer.
 
 ![Each ratio beside its aim](performance.svg)
 """
@@ -92,9 +92,9 @@ def _repeat(results: Results) -> list[str]:
     return [
         "## Where, and how to repeat it",
         "",
-        f"{results.date}, {how}: {machine.processor}, {machine.cores} cores, {machine.kernel}, {machine.python};",
-        f"{versions}.",
+        f"{results.date}, {how}: {machine.processor}, {machine.cores} cores, {machine.kernel},",
+        f"{machine.python}; {versions}.",
         "",
-        "`make bench DATE=2026-01-01` measures everything anew and writes this page; it takes minutes, `QUICK=1` fewer.",
+        "`make bench` measures everything anew and writes this page; it takes minutes, with `QUICK=1` fewer.",
         "`make bench ONLY='words of a line'` measures the lines with these words and writes nothing.",
     ]

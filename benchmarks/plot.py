@@ -12,17 +12,19 @@ from benchmarks.results import Results
 
 _ROW: Final = 22
 _TOP: Final = 64
-_LEFT: Final = 470
-_RIGHT: Final = 870
-_WIDTH: Final = 960
+_LEFT: Final = 540
+_RIGHT: Final = 900
+_WIDTH: Final = 1040
 _TICKS: Final = (0.25, 0.5, 1, 2, 4, 8)
 
-# Blue and orange are told apart in every common kind of colour blindness; so are the full and the empty dot. Text takes
-# the reader's own scheme.
+# Blue and orange are told apart in every common kind of colour blindness; so are the full and the empty dot.
+# Text and lines take the reader's own scheme, light or dark.
 _STYLE: Final = """\
-text{font:13px system-ui,sans-serif;fill:#1f2328}.soft{fill:#59636e}.grid{stroke:#d1d9e0}.aim{stroke:#1f2328}
+text{font:13px system-ui,sans-serif;fill:#1f2328}.label{font-size:12px}
+.soft{fill:#59636e}.grid{stroke:#d1d9e0}.aim{stroke:#1f2328}
 .met{fill:#0072b2;stroke:#0072b2}.missed{fill:none;stroke:#c2410c}
-@media (prefers-color-scheme:dark){text{fill:#f0f6fc}.soft{fill:#9198a1}.grid{stroke:#3d444d}.aim{stroke:#f0f6fc}
+@media (prefers-color-scheme:dark){text{fill:#f0f6fc}.soft{fill:#9198a1}.grid{stroke:#3d444d}
+.aim{stroke:#f0f6fc}
 .met{fill:#56b4e9;stroke:#56b4e9}.missed{stroke:#f0a35e}}"""
 
 
@@ -31,11 +33,11 @@ def plot_of(results: Results, lines: Sequence[Line]) -> str:
     shown = [(line, ratio) for line, ratio in pairs_of(results, lines) if not isinstance(line.aim, NoAim)]
     bottom = _TOP + _ROW * len(shown)
     parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {bottom + 30}" role="img" '
-        'aria-label="How good each ratio is, beside its aim">',
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {bottom + 30}" role="img">',
+        "<title>How many times better than its aim each line is</title>",
         f"<style>{_STYLE}</style>",
         '<text x="10" y="22">How many times better than its aim each line is</text>',
-        '<text class="soft" x="10" y="42">full dot: met; empty ring: not met; the bar: quartiles of the pairs</text>',
+        '<text class="soft" x="10" y="42">full dot: met; ring: not met; bar: quartiles of the pairs</text>',
     ]
     for tick in _TICKS:
         x = _place(tick)
@@ -55,8 +57,7 @@ def _row(line: Line, ratio: Ratio, y: int) -> list[str]:
     label = escape(f"{line.work} / {line.peer}")
     figure = f"{number(ratio.value)} ({aim_told(line.aim)})"
     return [
-        f'<text x="{_LEFT - 12}" y="{y + 4}" text-anchor="end" textLength="{min(len(label) * 6, _LEFT - 24)}" '
-        f'lengthAdjust="spacingAndGlyphs">{label}</text>',
+        f'<text class="label" x="{_LEFT - 12}" y="{y + 4}" text-anchor="end">{label}</text>',
         f'<line class="{kind}" stroke-width="2" x1="{ends[0]:.1f}" x2="{ends[1]:.1f}" y1="{y}" y2="{y}"/>',
         f'<circle class="{kind}" stroke-width="2" cx="{x:.1f}" cy="{y}" r="5"/>',
         f'<text class="soft" x="{_RIGHT + 8}" y="{y + 4}">{figure}</text>',

@@ -1,6 +1,8 @@
 """Reading the pin out of whole states and putting it back, beside readers that users have."""
 
 import json
+import subprocess
+import sys
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -12,6 +14,7 @@ from benchmarks.states import PIN, SIZES, state_of
 
 from sandbox_pin import PinSource, PinV1, SandboxMode, read_pin, replace_pin
 
+ROOT: Final = Path(__file__).resolve().parent.parent
 OTHER_PIN: Final = {**PIN, "mode": "preferred", "source": "accepted"}
 
 
@@ -56,18 +59,12 @@ def same_but_for_spaces_in_the_pin(ours: object, theirs: object) -> bool:
 
 
 def peak_of_reading(size: int, folder: Path) -> float:
-    """By how many bytes this process grows at its peak while it reads a state from a file and the pin out of it."""
+    """By how many bytes a fresh process grows at most while it reads a state's file and its pin."""
     file = folder / f"state-{size}.json"
     if not file.exists():
         _ = file.write_bytes(state_of(size))
-        state_of.cache_clear()
-    _ = read_pin(state_of(1000))
-    _ = Path("/proc/self/clear_refs").write_text(
-        "5", encoding="ascii"
-    )  # the peak so far is forgotten: proc(5)
-    before = _kib("VmRSS")
-    _ = read_pin(file.read_bytes())
-    return (_kib("VmHWM") - before) * 1024.0
+    command = [sys.executable, "-m", "benchmarks.peak", str(file)]
+    return float(subprocess.run(command, check=True, capture_output=True, cwd=ROOT, text=True).stdout)
 
 
 def size_of_file(size: int, _: Path) -> float:
@@ -75,16 +72,10 @@ def size_of_file(size: int, _: Path) -> float:
     return float(len(state_of(size)))
 
 
-def _kib(field: str) -> int:
-    for row in Path("/proc/self/status").read_text(encoding="ascii").splitlines():
-        if row.startswith(field + ":"):
-            return int(row.split()[1])
-    raise LookupError(field)
-
-
 def _reading(name: str, size: int) -> list[Line]:
     work = f"read the pin out of a state of {name}"
     ours = Calls(lambda _: partial(read_pin, state_of(size)))
+    standard = Calls(lambda _: partial(by_json, state_of(size)))
     orjson = Calls(lambda _: _by_orjson(state_of(size)))
     simdjson = Calls(lambda _: _by_simdjson(state_of(size)))
     return [
@@ -92,7 +83,7 @@ def _reading(name: str, size: int) -> list[Line]:
             work,
             "json.loads",
             ours,
-            Calls(lambda _: partial(by_json, state_of(size))),
+            standard,
             AtLeast(7),
             same_record,
         ),

@@ -1,7 +1,7 @@
-"""States as an orchestrator keeps them: ids, limits, a plan, and above all the agent's turns, the pin among them.
+"""States as an orchestrator keeps them: ids, limits, a plan, and above all the agent's turns, with the pin.
 
-A turn is what agents' transcripts have: a few sentences, a tool's call, its output in lines (code and test reports,
-so with line breaks and quotation marks), and what it used. The same bytes each time.
+A turn is what agents' transcripts have: a few sentences, a tool's call, its output in lines (code and test
+reports, so with line breaks and quotation marks), and what it used. The same bytes each time.
 """
 
 import json

@@ -377,7 +377,8 @@ def test_the_weakest_mode_of_at_least_a_strength(floor: int, kind: RunKind, mode
 def test_modes_compare_by_strength(pinned: SandboxMode, requested: SandboxMode, kind: RunKind) -> None:
     """A comparison and its opposite agree."""
     order = [Comparison.WEAKER, Comparison.SAME, Comparison.STRONGER]
-    there, back = compare_mode(pinned, requested, kind), compare_mode(requested, pinned, kind)
+    before, after = mode_strength(pinned, kind), mode_strength(requested, kind)
+    there, back = compare_mode(before, after), compare_mode(after, before)
     assert order.index(there) + order.index(back) == 2
 
 

@@ -11,7 +11,7 @@ function says what a request does to it. A new fact needs a new schema of the re
 
 from enum import Enum, StrEnum
 
-from sandbox_pin.core.modes import RunKind, SandboxMode, Strength, mode_strength
+from sandbox_pin.core.modes import Strength
 
 
 class Fact(StrEnum):
@@ -31,12 +31,11 @@ class Comparison(Enum):
     """The pin lacks the fact, and the request has it."""
 
 
-def compare_mode(pinned: SandboxMode, requested: SandboxMode, kind: RunKind) -> Comparison:
+def compare_mode(pinned: Strength, requested: Strength) -> Comparison:
     """Compares by strength, not by word: a remote run's ``preferred`` and ``required`` are the same."""
-    before, after = mode_strength(pinned, kind), mode_strength(requested, kind)
-    if after < before:
-        return Comparison.WEAKER
-    return Comparison.STRONGER if after > before else Comparison.SAME
+    if requested == pinned:
+        return Comparison.SAME
+    return Comparison.STRONGER if requested > pinned else Comparison.WEAKER
 
 
 def compare_backend(pinned: str | None, requested: str | None, *, strength: Strength) -> Comparison:

@@ -107,10 +107,9 @@ def decide(
     # witness's word is kept on a tie of strength.
     held = pin.witness if isinstance(pin, Disputed) else pin
     pinned = pinned_backend(held)
-    mode = compare_mode(held.mode, request.mode, kind)
-    backend = compare_backend(
-        pinned, requested, strength=max(mode_strength(held.mode, kind), mode_strength(request.mode, kind))
-    )
+    strength, requested_strength = mode_strength(held.mode, kind), mode_strength(request.mode, kind)
+    mode = compare_mode(strength, requested_strength)
+    backend = compare_backend(pinned, requested, strength=max(strength, requested_strength))
     kept = requested if requested is not None else pinned
 
     weaker = _weaker_facts(pin, request, mode=mode, backend=backend)
@@ -131,6 +130,8 @@ def decide(
 def _weaker_facts(
     pin: SandboxPin | Disputed, request: SandboxRequest, *, mode: Comparison, backend: Comparison
 ) -> tuple[WeakerFact, ...]:
+    if not isinstance(pin, Disputed) and mode is not Comparison.WEAKER and backend is not Comparison.WEAKER:
+        return ()
     records = (pin.state, pin.witness) if isinstance(pin, Disputed) else (pin,)
     weaker: list[WeakerFact] = []
     if mode is Comparison.WEAKER:
