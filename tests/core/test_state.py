@@ -20,6 +20,7 @@ from sandbox_pin import (
     ConfigurationError,
     PinSource,
     PinV1,
+    PinV2,
     SandboxMode,
     SandboxPin,
     StateError,
@@ -32,6 +33,7 @@ from sandbox_pin.core.state import read_protocol, replace_members
 
 PIN: Final = PinV1(mode=SandboxMode.REQUIRED, source=PinSource.CREATED, recorded_at=AT)
 RAW: Final = encode_pin(PIN).decode()
+OTHER: Final = PinV2(mode=SandboxMode.DISABLED, source=PinSource.ACCEPTED, recorded_at=AT, backend="b")
 
 
 def outcome(state: bytes, *, pinned_since: int | None = None) -> SandboxPin | Unpinned | Refused:
@@ -204,6 +206,43 @@ def test_a_pin_that_would_not_read_back_is_not_put_into_a_state() -> None:
     """Writing a state is writing a pin."""
     with pytest.raises(ConfigurationError):
         _ = replace_pin(b"{}", PinV1(mode=SandboxMode.REQUIRED, source=PinSource.CREATED, recorded_at=""))
+
+
+@pytest.mark.parametrize(
+    "state",
+    [
+        '{"sandbox_pin":HERE}',
+        '{ "sandbox_pin" : HERE , "x":1}',
+        '{"sandbox_pin":HERE,"x":{"sandbox_pin":PIN}}',
+        '{"x":{"sandbox_pin":PIN},"sandbox_pin":HERE}',
+        '{"x":[{"sandbox_pin":PIN}],"sandbox_pin":HERE,"y":[{"sandbox_pin":PIN}]}',
+        '{"sandbox\\u005fpin":HERE,"x":{"sandbox_pin":PIN}}',
+        '{"x":{"sandbox_pin":PIN},"sandbox\\u005fpin":HERE}',
+        '{"sandbox_pin":HERE,"say \\"sandbox_pin":PIN}',
+        '{"sandbox_pin":HERE,"say \\\\":{"sandbox_pin":PIN}}',
+        '{"sandbox_pin":HERE,"x":"sandbox_pin"}',
+        '{"sandbox_pin":HERE,"x":["sandbox_pin",PIN]}',
+        '{"sandbox_pin":HERE,"x":NaN}',
+        '{"x":NaN,"sandbox_pin":HERE}',
+        '{"x":"\\ud800","y":{"sandbox_pin":PIN},"sandbox_pin":HERE,"z":{"sandbox_pin":PIN}}',
+    ],
+)
+def test_no_other_place_that_looks_like_the_pin_is_replaced(state: str) -> None:
+    """A nested key, a text, a key that ends alike: only the state's own member is the pin."""
+    old, new = encode_pin(PIN), encode_pin(OTHER)
+    before = state.replace("HERE", old.decode()).replace("PIN", old.decode()).encode()
+    after = state.replace("HERE", new.decode()).replace("PIN", old.decode()).encode()
+    assert replace_pin(before, OTHER) == after
+    assert read_pin(after, pinned_since=None) == OTHER
+
+
+@pytest.mark.parametrize(
+    "state", ['{"x":"sandbox_pin"}', '{"x":{"sandbox_pin":1}}', "{}", '{"sandbox_pinned":1}']
+)
+def test_a_state_without_a_pin_gets_it_behind_its_last_member(state: str) -> None:
+    """Whatever else in it looks like one."""
+    comma = "" if state == "{}" else ","
+    assert replace_pin(state.encode(), PIN) == f'{state[:-1]}{comma}"sandbox_pin":{RAW}}}'.encode()
 
 
 def test_members_are_set_one_by_one() -> None:

@@ -164,11 +164,11 @@ def _place_of_pin(state: bytes) -> slice | None:
     if key < 1 or state.startswith(_BACKSLASH, key - 1):
         return None
     value = _only_value(state, PIN_FIELD)
+    if value is None:
+        return None
     try:
         _ = _READ_VALUES[PIN_FIELD](b"{" + state[key:])
     except DecodingError:
-        return None
-    if value is None:
         return None
     start = state.index(value, key + len(_PIN_KEY))
     return slice(start, start + len(value))
