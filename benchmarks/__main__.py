@@ -6,6 +6,7 @@ Usage: python -m benchmarks [--quick] [--date DATE] [--only WORDS]... [--page FI
 import argparse
 import tempfile
 import time
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from benchmarks.line import Line
@@ -35,29 +36,31 @@ def main() -> None:
 
     only: list[str] = given.only
     lines = [line for line in all_lines() if not only or any(words in line.name for words in only)]
+    if only:
+        for _ in _measured(lines, quick=given.quick):
+            pass
+        return
     if not given.page_only:
-        measured = _measure(lines, quick=given.quick)
-        if only:
-            return
-        results = Results(date=given.date, machine=this_machine(lines), quick=given.quick, lines=measured)
-        write_results(given.results, results)
+        machine = this_machine(lines)
+        done: list[Measured] = []
+        for measured in _measured(lines, quick=given.quick):
+            done.append(measured)
+            # After each line: what has been measured stays, should a later one fail.
+            results = Results(date=given.date, machine=machine, quick=given.quick, lines=done)
+            write_results(given.results, results)
     results = read_results(given.results)
     _ = given.page.write_text(page_of(results, lines), encoding="utf-8")
     _ = given.page.with_name(PLOT).write_text(plot_of(results, lines), encoding="utf-8")
 
 
-def _measure(lines: list[Line], *, quick: bool) -> list[Measured]:
-    measured: list[Measured] = []
+def _measured(lines: Sequence[Line], *, quick: bool) -> Iterator[Measured]:
     with tempfile.TemporaryDirectory(prefix="sandbox-pin-bench.", dir="/var/tmp") as folder:
         for line in lines:
             began = time.monotonic()
-            measured.append(measure(line, Path(folder), quick=quick))
-            print(
-                plain_row(line, ratio_of(measured[-1], line.aim)),
-                f"[{time.monotonic() - began:.0f} s]",
-                flush=True,
-            )
-    return measured
+            measured = measure(line, Path(folder), quick=quick)
+            took = f"[{time.monotonic() - began:.0f} s]"
+            print(plain_row(line, ratio_of(measured, line.aim)), took, flush=True)
+            yield measured
 
 
 if __name__ == "__main__":

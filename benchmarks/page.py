@@ -15,8 +15,8 @@ _HEAD: Final = """\
 # What it costs
 
 Every figure is a **ratio** beside what a user would pick instead, measured in the same run. Short processes
-of ours and of the peer took turns, so that a slow moment of the machine hits both. A ratio is that of the
-medians of all processes; in brackets are the quartiles of the ratios of the pairs. Absolute times are in
+of ours and of the peer took turns, so that a slow moment of the machine hits both. A ratio is the
+median of the ratios of the pairs; in brackets are their quartiles. Absolute times are in
 [performance.json](performance.json), and say little. The very functions that are timed pass the conformance
 vectors, and the tests hold that both sides of a line give the same answer.
 

@@ -1,7 +1,10 @@
-"""The arithmetic of a line: the ratio of medians, and how far the pairs that took turns lie apart."""
+"""The arithmetic of a line: the median of the ratios of the pairs that took turns, and how far they lie apart.
+
+Of the pairs, as the two processes of a pair share their moment of the machine; medians of each side would not.
+"""
 
 from dataclasses import dataclass
-from statistics import median, quantiles
+from statistics import quantiles
 
 from benchmarks.line import Aim, AtLeast, AtMost, NoAim
 from benchmarks.results import Measured
@@ -12,8 +15,8 @@ class Ratio:
     """How ours compares with the peer.
 
     Attributes:
-        value: the ratio of the medians of all processes.
-        low: the lower quartile of the ratios of the pairs.
+        value: the median of the ratios of the pairs.
+        low: the lower quartile of them.
         high: the upper one.
     """
 
@@ -28,8 +31,8 @@ def ratio_of(measured: Measured, aim: Aim) -> Ratio:
     if isinstance(aim, AtMost):
         above, below = below, above
     pairs = [over / under for over, under in zip(above, below, strict=True)]
-    low, _, high = quantiles(pairs, n=4, method="inclusive") if len(pairs) > 1 else (pairs[0],) * 3
-    return Ratio(median(above) / median(below), low, high)
+    low, value, high = quantiles(pairs, n=4, method="inclusive") if len(pairs) > 1 else pairs * 3
+    return Ratio(value, low, high)
 
 
 def is_met(ratio: Ratio, aim: Aim) -> bool | None:
