@@ -60,7 +60,6 @@ mutants: $(READY)
 
 DATE ?= $(shell date +%F)
 bench: $(READY)
-	$(BIN)/pip install --quiet --disable-pip-version-check 'pyperf>=2.10' 'orjson>=3' 'pydantic>=2' 'pysimdjson>=7'
 	$(BIN)/python -m benchmarks --date $(DATE) $(if $(QUICK),--quick) $(if $(ONLY),--only '$(ONLY)')
 
 lock:

@@ -1,6 +1,6 @@
-"""The arithmetic of a line: the median of the ratios of the pairs that took turns, and how far they lie apart.
+"""The arithmetic of a line: the median of the ratios of the pairs that took turns, and their quartiles.
 
-Of the pairs, as the two processes of a pair share their moment of the machine; medians of each side would not.
+Of the pairs, as the two processes of a pair share their moment of the machine.
 """
 
 from dataclasses import dataclass

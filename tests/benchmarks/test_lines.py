@@ -4,12 +4,12 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from benchmarks.line import Calls, Line
 
 from benchmarks import decode, lines, measure, state, states
+from benchmarks.line import Calls, Line
 from sandbox_pin import PinV1, SandboxMode, StateError, decode_pin, read_pin
 
-for _peer in ("orjson", "pydantic", "simdjson"):
+for _peer in ("orjson", "pydantic", "pyperf", "simdjson"):
     _ = pytest.importorskip(_peer, reason="the peers of the benchmarks are not installed")
 
 SLOW = "20 MB"
