@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks import decode, lines, measure, state, states
+from benchmarks import decode, lines, measure, state, states, unmet
 from benchmarks.line import Calls, Line
 from sandbox_pin import PinV1, SandboxMode, StateError, decode_pin, read_pin
 
@@ -103,3 +103,8 @@ def test_a_worker_measures_one_side_in_a_process_of_its_own(which: str, tmp_path
     values = measure.run_worker(line, which, tmp_path, loops=int(loops))
     assert len(values) == measure.VALUES
     assert all(value > 0 for value in values)
+
+
+def test_each_reason_for_a_missed_aim_is_of_a_line() -> None:
+    """A line that is renamed takes its reason along."""
+    assert {line.name for line in lines.all_lines()} >= unmet.WHY.keys()
