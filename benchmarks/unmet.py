@@ -8,8 +8,8 @@ _LOOKING_UP: Final = (
     "twice; the peer has plain words and one table (4.1 µs beside 1.9 µs where nothing changes)."
 )
 _REPEATED: Final = (
-    "on a quiet core it is about 3.5 (0.45 µs beside 1.6 µs). msgspec's decoding takes 0.25 µs of ours; most of "
-    "the rest is the look for repeated keys, which the peer does not do."
+    "on a quiet core it is about 3.5 (0.45 µs beside 1.6 µs). msgspec's decoding takes 0.25 µs of ours; "
+    "most of the rest is the look for repeated keys, which the peer does not do."
 )
 
 WHY: Final[dict[str, str]] = {
@@ -17,8 +17,8 @@ WHY: Final[dict[str, str]] = {
     "decode one pin, as json.dumps spaces it / pydantic, strict": _REPEATED,
     "read the pin out of a state of 1 KB / json.loads": (
         "of 2.8 µs (beside 12.2 µs), msgspec's walk past everything else takes 1.0 µs, the call that sees a "
-        "repeated pin 0.3 µs, decoding the record 0.5 µs; the rest is the Python that joins them. The walk and "
-        "the record alone, with no check around them, would be 8 times as fast."
+        "repeated pin 0.3 µs, decoding the record 0.5 µs; the rest is the Python that joins them. The walk "
+        "and the record alone, with no check around them, would be 8 times as fast."
     ),
     "read the pin out of a state of 20 KB / json.loads": (
         "msgspec's walk past everything else takes 13.9 µs of 18.7 µs, and is itself 8 times as fast as "
@@ -26,8 +26,8 @@ WHY: Final[dict[str, str]] = {
     ),
     "replace the pin in a state of 1 KB / json.loads and json.dumps": (
         "of 6.5 µs (beside 29 µs), the walk that sees a repeated pin takes 1.3 µs, the proof that the place "
-        "found is the state's own pin 0.7 µs, writing the record and reading it back 0.8 µs; the rest is Python "
-        "and copying."
+        "found is the state's own pin 0.7 µs, writing the record and reading it back 0.8 µs; the rest is "
+        "Python and copying."
     ),
     "decide: unchanged / dataclasses and the rule by hand": _LOOKING_UP,
     "decide: refuse / dataclasses and the rule by hand": _LOOKING_UP,
