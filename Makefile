@@ -7,6 +7,7 @@
 # make fuzz              fuzzes every decoder, for FUZZ_SECONDS each
 # make mutants           changes the core and sees that the tests notice
 # make bench    what things cost, as ratios; takes minutes, QUICK=1 fewer; ONLY=words measures some and writes nothing
+# make guard    counts instructions against the committed figures; guard-update writes those anew
 # make lock     resolve the development dependencies anew (needs uv)
 
 PYTHON ?= python3
@@ -20,13 +21,13 @@ COMPILE = uv pip compile --quiet --universal --python-version 3.11 --generate-ha
 unexport PYTHONPATH PYTHONHOME SANDBOX_PIN_RUNS SANDBOX_PIN_LAUNCH
 export PYTHONNOUSERSITE = 1
 
-.PHONY: demo test check unit test-faults test-faults-full fuzz mutants bench lock clean
+.PHONY: demo test check unit test-faults test-faults-full fuzz mutants guard guard-update bench lock clean
 .DELETE_ON_ERROR:
 
 demo: $(READY)
 	$(BIN)/python demo/demo.py
 
-test: check unit
+test: check unit guard
 	sh tests/on-other-pythons $(BIN)/python
 
 check: $(READY)
@@ -57,6 +58,12 @@ fuzz: $(READY)
 mutants: $(READY)
 	$(BIN)/pip install --quiet --disable-pip-version-check 'mutmut>=3.8,<4'
 	$(BIN)/python tests/mutants/run.py
+
+guard: $(READY)
+	$(BIN)/python benchmarks/guard.py
+
+guard-update: $(READY)
+	$(BIN)/python benchmarks/guard.py --update
 
 DATE ?= $(shell date +%F)
 bench: $(READY)
