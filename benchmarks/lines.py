@@ -2,8 +2,9 @@
 
 from collections.abc import Sequence
 
-from benchmarks import decide, decode, state
 from benchmarks.line import Line
+
+from benchmarks import decide, decode, state
 
 
 def all_lines() -> Sequence[Line]:

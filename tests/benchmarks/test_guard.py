@@ -1,7 +1,6 @@
 """The guard of instruction counts fails on what is over, and never holds a figure to nothing."""
 
 import pytest
-
 from benchmarks.guard import MARGIN, MARGIN_ELSEWHERE, figures_over, limits_for
 
 COMMITTED = {

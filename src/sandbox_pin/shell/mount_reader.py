@@ -1,7 +1,6 @@
 """Asks the kernel which mount an object lies in (proc(5), ``fdinfo``), exactly rather than by path."""
 
 import os
-import re
 
 from sandbox_pin.core.placement import Identity
 from sandbox_pin.errors import PlacementError, StorageError
@@ -85,9 +84,11 @@ def _required(mount: Mount | None) -> Mount:
 def _mount_identifier(file: str) -> int:
     descriptor = os.open(file, os.O_RDONLY | os.O_CLOEXEC)
     try:
-        found = re.search(rb"^mnt_id:\s*(\d+)$", os.read(descriptor, 4096), re.MULTILINE)
+        told = os.read(descriptor, 4096)
     finally:
         os.close(descriptor)
-    if not found:
-        raise ValueError(file)
-    return int(found[1])
+    for line in told.splitlines():
+        field, _, value = line.partition(b":")
+        if field == b"mnt_id":
+            return int(value)
+    raise ValueError(file)

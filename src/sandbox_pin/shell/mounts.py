@@ -12,8 +12,8 @@ from typing import Final, NamedTuple
 from sandbox_pin.core.placement import Place
 from sandbox_pin.errors import StorageError
 
-# What the kernel counts mounts with; `int` refuses, with an error of its own, what has thousands of digits.
-_NUMBER: Final = re.compile(r"[0-9]{1,19}")
+_LONGEST_NUMBER: Final = 19
+"""In digits: what the kernel counts mounts with."""
 
 
 class Mount(NamedTuple):
@@ -113,15 +113,18 @@ def parse_mounts(content: bytes) -> list[Mount]:
     # By "\n" alone: names may hold whatever else `splitlines` takes for the end of a line.
     for line in os.fsdecode(content).split("\n"):
         match line.split(" ", 5):
-            case [identifier, parent, device, root, point, *_] if _NUMBER.fullmatch(
-                identifier
-            ) and _NUMBER.fullmatch(parent):
+            case [identifier, parent, device, root, point, *_] if _are_numbers(identifier, parent):
                 mounts.append(
                     Mount(int(identifier), int(parent), device, _unescaped(root), _unescaped(point))
                 )
             case _:
                 pass
     return mounts
+
+
+def _are_numbers(*fields: str) -> bool:
+    # `int` takes other alphabets' digits, and refuses, with an error of its own, what has thousands of them.
+    return all(field.isascii() and field.isdigit() and len(field) <= _LONGEST_NUMBER for field in fields)
 
 
 def _unescaped(field: str) -> str:
