@@ -9,6 +9,7 @@ import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from benchmarks.commands import left_out
 from benchmarks.line import Line
 from benchmarks.lines import all_lines
 from benchmarks.machine import this_machine
@@ -35,6 +36,8 @@ def main() -> None:
     given = parser.parse_args()
 
     only: list[str] = given.only
+    for why in left_out():
+        print(why)
     lines = [line for line in all_lines() if not only or any(words in line.name for words in only)]
     if only:
         for _ in _measured(lines, quick=given.quick):
