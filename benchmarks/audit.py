@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable
 from functools import partial
 from importlib.util import find_spec
+from io import FileIO
 from pathlib import Path
 from typing import Final
 
@@ -80,7 +81,7 @@ def _by_bare_reads(folder: Path) -> Callable[[], object]:
         total = 0
         for run in os.scandir(root):
             for name in ("state.json", "run.jsonl"):
-                with open(f"{run.path}/{name}", "rb", buffering=0) as file:
+                with FileIO(f"{run.path}/{name}") as file:
                     total += len(file.read())
         return total
 

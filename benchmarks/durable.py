@@ -1,8 +1,8 @@
 """One durable change of a pin, beside bare Python that makes the same system calls and decides nothing.
 
-strace(1) of our side shows, for each change: of the log an open, fstat, pread of its last byte, write and
-fsync; of the state an unlink of what a killed command may have left, an open, stat and fstat of the old and the
-new file, fchmod, write, fsync, rename, and an fsync of the folder.
+strace(1) of our side shows, for each change: of the log an open, fstats, a pread of its last byte, write and
+fsync; of the state an unlink of what a killed command may have left, an open, stat and fstat of the old and
+the new file, fchmod, write, fsync, rename, and an fsync of the folder.
 """
 
 import contextlib
