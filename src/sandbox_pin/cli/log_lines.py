@@ -2,6 +2,7 @@
 
 from typing import assert_never
 
+from sandbox_pin.cli.screen import Screen, told_time
 from sandbox_pin.core.describe import describe_request
 from sandbox_pin.core.event import (
     Entry,
@@ -18,7 +19,7 @@ from sandbox_pin.core.record import SandboxPin, describe_pin, pinned_backend
 from sandbox_pin.shell.run_log import Damaged
 
 
-def log_line(line: Entry | Garbage | Damaged) -> str:
+def log_line(line: Entry | Garbage | Damaged, screen: Screen | None = None) -> str:
     """What a line of the log says, or why it says nothing."""
     match line:
         case Garbage(why=why):
@@ -26,10 +27,11 @@ def log_line(line: Entry | Garbage | Damaged) -> str:
         case Damaged(why=why):
             return f"(DAMAGED: {why})"
         case _:
-            return f"{line.at}  {_event(line)}"
+            return f"{told_time(line.at, screen)}  {event_words(line)}"
 
 
-def _event(entry: Entry) -> str:
+def event_words(entry: Entry) -> str:
+    """What an entry says, its time left out."""
     match entry:
         case RunCreated(parent=parent):
             made_from = "" if parent is None else f", made from {parent.run}, which is {_mode(parent.pin)}"

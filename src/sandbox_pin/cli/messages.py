@@ -3,6 +3,7 @@
 import shlex
 from typing import assert_never
 
+from sandbox_pin.cli.screen import Screen, told_pin
 from sandbox_pin.core.decision import Refuse, WeakerFact
 from sandbox_pin.core.describe import describe_held
 from sandbox_pin.core.facts import Fact
@@ -10,7 +11,11 @@ from sandbox_pin.core.request import FromFile, FromFlag, SandboxRequest, describ
 
 
 def refusal_lines(
-    decision: Refuse, *, accepts: str | None, pinned_by: SandboxRequest | None = None
+    decision: Refuse,
+    *,
+    accepts: str | None,
+    pinned_by: SandboxRequest | None = None,
+    screen: Screen | None = None,
 ) -> list[str]:
     """Why a request is refused, and what to do.
 
@@ -18,8 +23,10 @@ def refusal_lines(
         decision: the refusal.
         accepts: the one mode that the flag accepted, where it was given for another than the request's.
         pinned_by: the request that the run was last pinned by, where that is known.
+        screen: the terminal that shows them.
     """
-    lines = [f"refused: the run is pinned to {describe_held(decision.pin)}, and this command asks for less:"]
+    held = describe_held(told_pin(decision.pin, screen))
+    lines = [f"refused: the run is pinned to {held}, and this command asks for less:"]
     lines += [_weaker_line(fact) for fact in decision.weaker]
     lines.append("Nothing was written or launched.")
     mode = decision.request.mode

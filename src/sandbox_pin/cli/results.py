@@ -1,6 +1,7 @@
 """How a command's outcome is told: to the operator, in the ``--result`` file, and by the exit status."""
 
 import shlex
+import sys
 from pathlib import Path
 from typing import assert_never
 
@@ -9,7 +10,7 @@ from msgspec import Struct
 
 from sandbox_pin.cli.exit_status import ExitStatus, status_of
 from sandbox_pin.cli.messages import refusal_lines
-from sandbox_pin.cli.terminal import say, say_lines
+from sandbox_pin.cli.terminal import say, say_lines, screen_of
 from sandbox_pin.core.decision import Decision
 from sandbox_pin.core.describe import describe_gate
 from sandbox_pin.core.gate import GateDecision, RunUnenforced
@@ -85,7 +86,8 @@ def finish(outcome: Outcome, result: ResultFile, *, given: list[str]) -> ExitSta
     match outcome:
         case Refused(run=run, decision=decision, consent=consent, pinned_by=pinned_by):
             accepts = consent.mode if consent.given else None
-            say_lines(refusal_lines(decision, accepts=accepts, pinned_by=pinned_by))
+            screen = screen_of(sys.stderr)
+            say_lines(refusal_lines(decision, accepts=accepts, pinned_by=pinned_by, screen=screen))
             status: ExitStatus | int = ExitStatus.REFUSED
             told = Result(run=run, exit_status=status, decision=decision)
         case CommandMissing(run=run, missing=missing):
