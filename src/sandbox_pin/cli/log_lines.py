@@ -5,10 +5,12 @@ from typing import assert_never
 from sandbox_pin.cli.screen import Screen, told_time
 from sandbox_pin.core.describe import describe_request
 from sandbox_pin.core.event import (
+    Damaged,
     Entry,
     Garbage,
     LaunchEnded,
     LaunchStarted,
+    LogLine,
     PinAccepted,
     PinStrengthened,
     PinUpgraded,
@@ -16,10 +18,9 @@ from sandbox_pin.core.event import (
     RunRecovered,
 )
 from sandbox_pin.core.record import SandboxPin, describe_pin, pinned_backend
-from sandbox_pin.shell.run_log import Damaged
 
 
-def log_line(line: Entry | Garbage | Damaged, screen: Screen | None = None) -> str:
+def log_line(line: LogLine, screen: Screen | None = None) -> str:
     """What a line of the log says, or why it says nothing."""
     match line:
         case Garbage(why=why):
@@ -34,8 +35,12 @@ def event_words(entry: Entry) -> str:
     """What an entry says, its time left out."""
     match entry:
         case RunCreated(parent=parent):
-            made_from = "" if parent is None else f", made from {parent.run}, which is {_mode(parent.pin)}"
-            return f"created by {entry.operator}, pinned to {_mode(entry.pin)}{made_from}; {_asked(entry)}"
+            made_from = (
+                "" if parent is None else f", made from {parent.run}, which is {mode_words(parent.pin)}"
+            )
+            return (
+                f"created by {entry.operator}, pinned to {mode_words(entry.pin)}{made_from}; {_asked(entry)}"
+            )
         case PinUpgraded():
             return f"pin UPGRADED by {entry.operator}: {_change(entry)}; {_asked(entry)}"
         case PinStrengthened():
@@ -64,12 +69,13 @@ def _asked(entry: RunCreated | PinUpgraded | PinStrengthened | PinAccepted) -> s
 
 
 def _change(entry: PinUpgraded | PinStrengthened | PinAccepted) -> str:
-    before = "no pin" if entry.before is None else _mode(entry.before)
+    before = "no pin" if entry.before is None else mode_words(entry.before)
     if entry.disputed is not None:
-        before += f" or {_mode(entry.disputed)}"
-    return f"{before} -> {_mode(entry.pin)}"
+        before += f" or {mode_words(entry.disputed)}"
+    return f"{before} -> {mode_words(entry.pin)}"
 
 
-def _mode(pin: SandboxPin) -> str:
+def mode_words(pin: SandboxPin) -> str:
+    """The mode of a pin, and its backend where it has one."""
     backend = pinned_backend(pin)
     return pin.mode if backend is None else f"{pin.mode} on {backend}"

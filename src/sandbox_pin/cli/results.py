@@ -2,7 +2,6 @@
 
 import shlex
 import sys
-from pathlib import Path
 from typing import assert_never
 
 import msgspec
@@ -10,11 +9,12 @@ from msgspec import Struct
 
 from sandbox_pin.cli.exit_status import ExitStatus, status_of
 from sandbox_pin.cli.messages import refusal_lines
+from sandbox_pin.cli.output_file import refuse_no_file
 from sandbox_pin.cli.terminal import say, say_lines, screen_of
 from sandbox_pin.core.decision import Decision
 from sandbox_pin.core.describe import describe_gate
 from sandbox_pin.core.gate import GateDecision, RunUnenforced
-from sandbox_pin.errors import SandboxPinError, UsageError
+from sandbox_pin.errors import SandboxPinError
 from sandbox_pin.shell.durable import write_file
 from sandbox_pin.shell.held_launch import LaunchEnd
 from sandbox_pin.shell.outcome import (
@@ -54,12 +54,8 @@ class ResultFile:
     def __init__(self, path: str | None, run: str) -> None:
         self._run = run
         self._path = path
-        if path is None:
-            return
-        if not path or Path(path).is_dir():
-            raise UsageError("this is a folder", file=path, field="--result", expected="a file to write")
-        if not Path(path).absolute().parent.is_dir():
-            raise UsageError("its folder does not exist", file=path, field="--result")
+        if path is not None:
+            refuse_no_file(path, option="--result")
 
     def fail(self, error: SandboxPinError) -> None:
         """Writes what went wrong."""

@@ -9,8 +9,10 @@ from typing import Final
 from msgspec import Struct
 
 from sandbox_pin.core.event import (
+    Damaged,
     Entry,
     Garbage,
+    LogLine,
     PinAccepted,
     PinStrengthened,
     PinUpgraded,
@@ -41,16 +43,6 @@ class LogTail(Struct, frozen=True, kw_only=True):
 
     entry: Entry | None
     passed_over: int
-
-
-class Damaged(Struct, frozen=True, kw_only=True):
-    """A whole line that is no entry which this version knows.
-
-    Attributes:
-        why: what is wrong with it.
-    """
-
-    why: str
 
 
 class FileRunLog:
@@ -159,7 +151,7 @@ class FileRunLog:
             found = f"its last entry is of the run {entry.run}"
             raise StateError(found, file=self.shown_as, expected=f"entries of the run {run}")
 
-    def lines(self) -> Iterator[Entry | Garbage | Damaged]:
+    def lines(self) -> Iterator[LogLine]:
         """Every line, from the first, whatever it is.
 
         Raises:
@@ -237,7 +229,7 @@ class FileRunLog:
             raise StorageError(error.problem, file=error.file, expected=error.expected) from None
 
 
-def _told(line: bytes) -> Entry | Garbage | Damaged:
+def _told(line: bytes) -> LogLine:
     try:
         return decode_line(line)
     except StateError as error:
