@@ -4,12 +4,14 @@ Row under row, not along an axis of time: a run's events lie seconds and days ap
 any width. What an agent may have written is left to the table, but for how a launch ended.
 """
 
+from datetime import UTC
 from html import escape
+from itertools import groupby
 from typing import Final
 
 from sandbox_pin.cli.screen import shortened
-from sandbox_pin.cli.timeline_words import BAR_STEPS, RowWords, bar_length, mode_words, took_words
-from sandbox_pin.cli.times import parse_time
+from sandbox_pin.cli.timeline_words import BAR_STEPS, RowWords, bar_length, took_words
+from sandbox_pin.cli.times import local_time, parse_time
 from sandbox_pin.core.modes import Strength, mode_strength
 from sandbox_pin.text import shown
 
@@ -47,7 +49,7 @@ def key() -> str:
     items += [
         ('<rect x="1" y="4" width="28" height="10" class="sandboxed"/>', "a launch, sandboxed"),
         ('<rect x="1" y="4" width="28" height="10" class="bare"/>', "a launch, NOT sandboxed"),
-        ('<rect x="1" y="4" width="28" height="10" class="unsure"/>', "a launch whose end is not known"),
+        ('<rect x="1" y="4" width="28" height="10" class="unsure"/>', "a launch, how long is not known"),
     ]
     entries = "".join(
         f'<li><svg width="30" height="18" aria-hidden="true">{shape}</svg>{escape(words)}</li>'
@@ -56,7 +58,7 @@ def key() -> str:
     steps = ", ".join(step for step, _ in BAR_STEPS)
     return (
         f'<ul class="key">{entries}</ul>\n'
-        f'<p class="quiet">A launch\'s bar is one longer from each of {steps} on.</p>\n'
+        f'<p class="quiet">A launch\'s bar is one longer at each of {steps}.</p>\n'
     )
 
 
@@ -68,35 +70,46 @@ def chart(rows: list[RowWords], *, description: str) -> str:
         description: the whole in a few words, for who does not see it.
     """
     height = max(len(rows), 1) * _ROW + 4
-    pieces = [
+    begin = (
         f'<svg class="chart" viewBox="0 0 {_WIDTH} {height}" role="img" '
         'aria-labelledby="chart-title chart-description">'
         '<title id="chart-title">Pin and launches, the oldest first</title>'
         f'<desc id="chart-description">{_label(description, 400)} The table below has every row.</desc>'
         f"{_PATTERNS}\n"
-    ]
-    strength: Strength | None = None
-    for place, words in enumerate(rows):
-        if words.pin is not None:
-            pin, kind = words.pin
-            strength = mode_strength(pin.mode, kind)
-        pieces.append(_row(words, strength, 2 + place * _ROW))
+    )
+    pieces = [begin]
+    strengths = _strengths(rows)
+    for strength, group in groupby(range(len(rows)), key=lambda place: strengths[place]):
+        places = list(group)
+        if strength is not None:
+            name, width, _ = _RAILS[strength]
+            pieces.append(
+                f'<rect x="{12 - width / 2}" y="{2 + places[0] * _ROW}" width="{width}" '
+                f'height="{len(places) * _ROW}" class="{name}"/>\n'
+            )
+    pieces += [_row(words, 2 + place * _ROW) for place, words in enumerate(rows)]
     return f"{''.join(pieces)}</svg>\n"
 
 
-def _row(words: RowWords, strength: Strength | None, top: int) -> str:
+def _strengths(rows: list[RowWords]) -> list[Strength | None]:
+    """For each row what held from it on; ``None`` before the first that tells."""
+    held: list[Strength | None] = []
+    for words in rows:
+        told = None if words.pin is None else mode_strength(words.pin[0].mode, words.pin[1])
+        held.append(told if told is not None else held[-1] if held else None)
+    return held
+
+
+def _row(words: RowWords, top: int) -> str:
     first, second = top + 15, top + 31
-    pieces = [f'<path d="M30 {top}H{_WIDTH}" class="separator"/>']
-    if strength is not None:
-        name, width, _ = _RAILS[strength]
-        pieces.append(
-            f'<rect x="{12 - width / 2}" y="{top}" width="{width}" height="{_ROW}" class="{name}"/>'
-        )
-    pieces.append(f'<text x="42" y="{first}" class="sign">{_label(words.sign, 1)}</text>')
-    pieces.append(f'<text x="{_TEXT}" y="{first}" class="time">{_label(_time(words), 20)}</text>')
+    pieces = [
+        f'<path d="M30 {top}H{_WIDTH}" class="separator"/>',
+        f'<text x="42" y="{first}" class="sign">{_label(words.sign, 1)}</text>',
+        f'<text x="{_TEXT}" y="{first}" class="time">{_label(_time(words), 20)}</text>',
+    ]
     if words.sandboxed is None:
         pieces.append(_said(words.what, first, "what"))
-        pieces.append(_said("" if words.pin is None else mode_words(words.pin[0]), second, ""))
+        pieces.append(_said(words.headline, second, ""))
     else:
         pieces.append(_said(_launch(words), first, "what" if words.sandboxed else "bad-word"))
         pieces.append(_bar(words, top + 22))
@@ -122,7 +135,7 @@ def _said(text: str, y: int, name: str) -> str:
 def _time(words: RowWords) -> str:
     if words.at is None or parse_time(words.at) is None:
         return "no time"
-    return words.at
+    return local_time(words.at, UTC).removesuffix(" UTC")
 
 
 def _label(text: str, most: int) -> str:

@@ -8,11 +8,13 @@ which eyes of every kind can tell apart, and each has a pattern, a shape or a wo
 
 from collections.abc import Iterator
 from html import escape
+from itertools import pairwise
 from typing import Final
 
+from sandbox_pin.cli.log_lines import mode_words
 from sandbox_pin.cli.screen import shortened
 from sandbox_pin.cli.timeline_chart import chart, key
-from sandbox_pin.cli.timeline_words import RowWords, mode_words, row_words, took_words
+from sandbox_pin.cli.timeline_words import RowWords, row_words, took_words
 from sandbox_pin.cli.times import parse_time
 from sandbox_pin.core.modes import mode_strength
 from sandbox_pin.core.timeline import Timeline
@@ -25,10 +27,10 @@ _LONGEST_TEXT: Final = 400
 
 _STYLE: Final = """
 :root { color-scheme: light dark; --paper: #fff; --ink: #1b1b1b; --quiet: #595959; --line: #cfcfcf;
-  --blue: #0072b2; --orange: #b97a00; --red: #c14f00; --green: #00795a; --purple: #a2487a; }
+  --blue: #0072b2; --orange: #b97a00; --red: #c14f00; --purple: #a2487a; }
 @media (prefers-color-scheme: dark) {
   :root { --paper: #16181b; --ink: #ececec; --quiet: #a9adb3; --line: #43474d;
-    --blue: #56b4e9; --orange: #e69f00; --red: #ff7f2a; --green: #2fc79a; --purple: #e39ac3; } }
+    --blue: #56b4e9; --orange: #e69f00; --red: #ff7f2a; --purple: #e39ac3; } }
 * { box-sizing: border-box; }
 body { margin: 0 auto; padding: 1rem; max-width: 68rem; background: var(--paper); color: var(--ink);
   font: 1rem/1.5 system-ui, sans-serif; }
@@ -55,21 +57,23 @@ svg text.sign { font: 700 13px ui-monospace, monospace; text-anchor: middle; }
 .sandboxed { fill: var(--blue); stroke: var(--blue); }
 .bare { fill: url(#cross); stroke: var(--red); stroke-width: 1.5; }
 .unsure { fill: none; stroke: var(--purple); stroke-width: 1.5; stroke-dasharray: 4 3; }
-.bad { fill: var(--red); }
 svg text.bad-word { fill: var(--red); font-weight: 600; }
-table { border-collapse: collapse; width: 100%; font-size: .9rem; }
+table { border-collapse: collapse; width: 100%; font-size: .9rem; table-layout: fixed; }
 caption { text-align: left; color: var(--quiet); padding-bottom: .5rem; }
 th, td { text-align: left; vertical-align: top; padding: .35rem .6rem .35rem 0;
   border-bottom: 1px solid var(--line); overflow-wrap: anywhere; }
-th.when, td.when { white-space: nowrap; font-variant-numeric: tabular-nums; }
-td.what { white-space: nowrap; font-weight: 600; }
+th.when { width: 11.5rem; }
+th.what { width: 7rem; }
+th.held { width: 7rem; }
+th.end { width: 11rem; }
+td.when { font-variant-numeric: tabular-nums; }
+td.what { font-weight: 600; }
 td p { margin: 0; }
 @media (max-width: 44rem) {
-  table, tbody, tr, td { display: block; width: 100%; }
+  table, caption, tbody, tr, td { display: block; width: 100%; }
   thead { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }
   tr { border-bottom: 1px solid var(--line); padding: .5rem 0; }
   td { border: 0; padding: .1rem 0 .1rem 6rem; position: relative; min-height: 1.6rem; }
-  td.when, td.what { white-space: normal; }
   td::before { content: attr(data-label); position: absolute; left: 0; color: var(--quiet);
     font-weight: 400; white-space: nowrap; }
   td.none { display: none; }
@@ -104,7 +108,7 @@ def _pieces(rows: list[RowWords], left_out: int, *, run: str, made_at: str) -> I
     if left_out:
         yield f"<p><strong>{left_out} older rows are left out.</strong> --last N shows more.</p>\n"
     yield (
-        f'<p class="quiet">Made at {_text(made_at)} from the run\'s log. Times are as logged. '
+        f"<p class=\"quiet\">Made at {_text(made_at)} from the run's log. The chart's times are UTC, the table's as logged. "
         '<a href="#table">The same as a table</a></p>\n</header>\n<main>\n'
         '<section aria-labelledby="chart-heading">\n<h2 id="chart-heading">Pin and launches</h2>\n'
     )
@@ -136,25 +140,26 @@ _COLUMNS: Final = (
 
 def _table_row(words: RowWords) -> str:
     by = "" if words.who is None else f" by {words.who}"
-    details = [f"{words.headline}{by}", *words.details]
+    when = _isolated(words.at or "")
+    if words.at is not None and parse_time(words.at) is not None:
+        when = f'<time datetime="{_text(words.at)}">{_text(words.at)}</time>'
     cells = (
-        words.at or "",
-        words.what,
-        details,
-        "" if words.pin is None else mode_words(words.pin[0]),
-        took_words(words),
+        when,
+        _isolated(words.what),
+        "".join(f"<p>{_isolated(line)}</p>" for line in (f"{words.headline}{by}", *words.details)),
+        _isolated("" if words.pin is None else mode_words(words.pin[0])),
+        _isolated(took_words(words)),
     )
-    pieces: list[str] = []
-    for (label, name), cell in zip(_COLUMNS, cells, strict=True):
-        if isinstance(cell, list):
-            inner = "".join(f"<p><bdi>{_text(line)}</bdi></p>" for line in cell)
-        elif name == "when" and parse_time(cell) is not None:
-            inner = f'<time datetime="{_text(cell)}">{_text(cell)}</time>'
-        else:
-            inner = f"<bdi>{_text(cell)}</bdi>" if cell else ""
-        empty = "" if cell else " none"
-        pieces.append(f'<td role="cell" class="{name}{empty}" data-label="{label}">{inner}</td>')
-    return f'<tr role="row">{"".join(pieces)}</tr>\n'
+    row = "".join(
+        f'<td role="cell" class="{name}{"" if cell else " none"}" data-label="{label}">{cell}</td>'
+        for (label, name), cell in zip(_COLUMNS, cells, strict=True)
+    )
+    return f'<tr role="row">{row}</tr>\n'
+
+
+def _isolated(text: str) -> str:
+    """A text whose direction of writing does not reach its neighbours."""
+    return f"<bdi>{_text(text)}</bdi>" if text else ""
 
 
 def _summary(rows: list[RowWords], kind: str | None) -> str:
@@ -163,7 +168,7 @@ def _summary(rows: list[RowWords], kind: str | None) -> str:
     holds = next((words.pin for words in reversed(rows) if words.pin is not None), None)
     held = "It holds nothing that can be read." if holds is None else f"Pinned to {mode_words(holds[0])}."
     strengths = [mode_strength(pin.mode, of) for pin, of in (words.pin for words in rows if words.pin)]
-    moves = sum(before != after for before, after in zip(strengths, strengths[1:], strict=False))
+    moves = sum(before != after for before, after in pairwise(strengths))
     odd = sum(words.what in {"TORN", "DAMAGED"} for words in rows)
     said = [
         f"A {kind or 'unknown'} run. {held}",

@@ -20,10 +20,10 @@ def legend_lines(screen: Screen | None) -> Iterator[str]:
     """What the signs mean."""
     steps = ", ".join(step for step, _ in BAR_STEPS)
     for line in (
-        "held to:  ## never unsandboxed   #- sandboxed where the host can   -- no sandbox",
-        "pin:      + created   ^ raised   v lowered   = upgraded   * recovered   ? not told",
-        "launch:   > sandboxed   ! NOT sandboxed      log: ~ torn   X damaged",
-        f"bar:      one longer from each of {steps} on",
+        "held to:  ## never unsandboxed  #- sandboxed where the host can  -- no sandbox",
+        "pin:      + created  ^ raised  v lowered  = upgraded  * recovered  ? not told",
+        "launch:   > sandboxed  ! NOT sandboxed   log: ~ torn  X damaged",
+        f"bar:      one longer at each of {steps}",
     ):
         yield from fitted(line, screen, indent=10)
     yield ""

@@ -40,7 +40,7 @@ BAR_STEPS: Final = (
     ("1 d", 86400),
     ("7 d", 604800),
 )
-"""What a launch's bar is measured by: it is one longer from each of these on. Runs last seconds and days."""
+"""What a launch's bar is measured by: it is one longer at each of these. Runs last seconds and days."""
 
 LONGEST_BAR: Final = len(BAR_STEPS) + 1
 
