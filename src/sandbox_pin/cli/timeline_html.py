@@ -108,7 +108,8 @@ def _pieces(rows: list[RowWords], left_out: int, *, run: str, made_at: str) -> I
     if left_out:
         yield f"<p><strong>{left_out} older rows are left out.</strong> --last N shows more.</p>\n"
     yield (
-        f"<p class=\"quiet\">Made at {_text(made_at)} from the run's log. The chart's times are UTC, the table's as logged. "
+        f'<p class="quiet">Made at {_text(made_at)} from the log. '
+        "Times are UTC in the chart, as logged in the table. "
         '<a href="#table">The same as a table</a></p>\n</header>\n<main>\n'
         '<section aria-labelledby="chart-heading">\n<h2 id="chart-heading">Pin and launches</h2>\n'
     )
@@ -118,7 +119,7 @@ def _pieces(rows: list[RowWords], left_out: int, *, run: str, made_at: str) -> I
         '</section>\n<section aria-labelledby="table-heading" id="table">\n'
         '<h2 id="table-heading">The same as a table</h2>\n<table role="table">\n'
         "<caption>The oldest first. A very long text is cut short in its middle: "
-        "the run's log has it whole.</caption>\n"
+        "the log has it whole.</caption>\n"
         '<thead role="rowgroup"><tr role="row">'
     )
     for label, name in _COLUMNS:

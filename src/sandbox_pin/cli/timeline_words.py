@@ -98,7 +98,7 @@ def row_words(row: Row) -> RowWords:
                 pin=(ended.pin, ended.kind),
             )
         case TornRow(line=line, count=count, why=why):
-            lines = f"line {line}" if count == 1 else f"{count} lines from line {line} on"
+            lines = f"line {line}" if count == 1 else f"lines {line} to {line + count - 1}"
             return RowWords(sign="~", what="TORN", at=None, headline=f"{lines}, passed over", details=(why,))
         case DamagedRow(line=line, why=why):
             return RowWords(sign="X", what="DAMAGED", at=None, headline=f"line {line}", details=(why,))
