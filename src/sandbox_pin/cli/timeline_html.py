@@ -3,7 +3,8 @@
 Whatever comes from the log is text: shown as a terminal would show it, then escaped (``_text``); an agent may
 have written it. A strict Content-Security-Policy stands behind that: were markup to get through, nothing in
 it could run or load. The colours are of the palette of Okabe and Ito (https://jfly.uni-koeln.de/color/),
-which eyes of every kind can tell apart, and each has a pattern, a shape or a word beside it.
+which eyes of every kind can tell apart, darkened where white paper leaves too little contrast; and each has a
+pattern, a width or a word beside it.
 """
 
 from collections.abc import Iterator
@@ -27,10 +28,10 @@ _LONGEST_TEXT: Final = 400
 
 _STYLE: Final = """
 :root { color-scheme: light dark; --paper: #fff; --ink: #1b1b1b; --quiet: #595959; --line: #cfcfcf;
-  --blue: #0072b2; --orange: #b97a00; --red: #c14f00; --purple: #a2487a; }
+  --blue: #0072b2; --orange: #b97a00; --red: #d55e00; --purple: #a2487a; --warning: #ad4b00; }
 @media (prefers-color-scheme: dark) {
   :root { --paper: #16181b; --ink: #ececec; --quiet: #a9adb3; --line: #43474d;
-    --blue: #56b4e9; --orange: #e69f00; --red: #ff7f2a; --purple: #e39ac3; } }
+    --blue: #56b4e9; --orange: #e69f00; --red: #d55e00; --purple: #cc79a7; --warning: #ff8f4a; } }
 * { box-sizing: border-box; }
 body { margin: 0 auto; padding: 1rem; max-width: 68rem; background: var(--paper); color: var(--ink);
   font: 1rem/1.5 system-ui, sans-serif; }
@@ -57,7 +58,7 @@ svg text.sign { font: 700 13px ui-monospace, monospace; text-anchor: middle; }
 .sandboxed { fill: var(--blue); stroke: var(--blue); }
 .bare { fill: url(#cross); stroke: var(--red); stroke-width: 1.5; }
 .unsure { fill: none; stroke: var(--purple); stroke-width: 1.5; stroke-dasharray: 4 3; }
-svg text.bad-word { fill: var(--red); font-weight: 600; }
+svg text.bad-word { fill: var(--warning); font-weight: 600; }
 table { border-collapse: collapse; width: 100%; font-size: .9rem; table-layout: fixed; }
 caption { text-align: left; color: var(--quiet); padding-bottom: .5rem; }
 th, td { text-align: left; vertical-align: top; padding: .35rem .6rem .35rem 0;
