@@ -133,7 +133,7 @@ def _recover(
     show(f"damaged: {recovered.damage}")
     for name in recovered.kept:
         show(f"kept aside as {name}")
-    show(f"{recovered.run} is pinned to {describe_pin(recovered.pin)}, and logged so")
+    show(f"the run {recovered.run} is pinned to {describe_pin(recovered.pin)}, and logged so")
     if run is not None:
         show(f"It is blocked: sandbox-pin unblock {run}, with the run's --config or --mode, makes it ready.")
     show("To go on weaker than required, give the next command --accept-config-change.")

@@ -1,4 +1,7 @@
-"""What a refusal says, as plain functions from values to lines."""
+"""What a refusal says, as plain functions from values to lines.
+
+No full stop follows what is meant to be copied: it would become part of an option's value.
+"""
 
 import shlex
 from typing import assert_never
@@ -33,18 +36,18 @@ def refusal_lines(
     if accepts is not None:
         lines.append(f"--accept-config-change={accepts} accepts {accepts} alone, and the request is {mode}.")
     lines.append(_how_to_ask_for_as_much(pinned_by))
-    lines.append(f"To go on weaker, in the open and logged: --accept-config-change={mode}.")
+    lines.append(f"To go on weaker, in the open and logged: --accept-config-change={mode}")
     return lines
 
 
 def _how_to_ask_for_as_much(pinned_by: SandboxRequest | None) -> str:
     match None if pinned_by is None else pinned_by.mode_from:
         case FromFile(path=path):
-            return f"The run was pinned by a file; to ask for as much: --config {shlex.quote(path)}."
+            return f"The run was pinned by a file; to ask for as much: --config {shlex.quote(path)}"
         case FromFlag() if pinned_by is not None:
-            return f"The run was pinned by a flag; to ask for as much: --mode {pinned_by.mode}."
+            return f"The run was pinned by a flag; to ask for as much: --mode {pinned_by.mode}"
         case _:
-            return "To ask for as much, name the run's configuration: --config FILE."
+            return "To ask for as much, name the run's configuration: --config FILE"
 
 
 def _weaker_line(fact: WeakerFact) -> str:

@@ -93,14 +93,16 @@ def finish(outcome: Outcome, result: ResultFile, *, given: list[str]) -> ExitSta
             told = Result(run=run, exit_status=status, error=f"{missing.word}: {missing.why}")
         case GateClosed(run=run, decision=settled, gate=gate):
             say(f"{describe_gate(gate)}. {gate.remedy}")
-            if not isinstance(settled, Created):
-                say_lines(["the run is blocked", _how_to_go_on(run, given)])
+            if isinstance(settled, Created):
+                say(f"the run {run} was not made")
+            else:
+                say_lines(["the run is blocked", *_how_to_go_on(run, given)])
             status = ExitStatus.UNENFORCEABLE
             told = Result(run=run, exit_status=status, decision=settled, gate=gate)
         case Launched(run=run, decision=settled, gate=gate, end=end):
             status = _status_of_end(end, gate)
             if not end.succeeded:
-                say_lines([f"{_ending(end)}; the run is blocked", _how_to_go_on(run, given)])
+                say_lines([f"{_ending(end)}; the run is blocked", *_how_to_go_on(run, given)])
             told = Result(run=run, exit_status=status, decision=settled, gate=gate, end=end)
         case Unblocked(run=run, decision=settled):
             say(f"the run {run} is ready")
@@ -112,9 +114,9 @@ def finish(outcome: Outcome, result: ResultFile, *, given: list[str]) -> ExitSta
     return status
 
 
-def _how_to_go_on(run: str, given: list[str]) -> str:
+def _how_to_go_on(run: str, given: list[str]) -> list[str]:
     again, ready = (shlex.join(["sandbox-pin", verb, run, *given]) for verb in ("resume", "unblock"))
-    return f"{again}   launches it again; {ready}   makes the run ready"
+    return [f"to launch it again:     {again}", f"to make the run ready:  {ready}"]
 
 
 def _ending(end: LaunchEnd) -> str:
