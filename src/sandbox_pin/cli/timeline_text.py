@@ -12,7 +12,7 @@ from sandbox_pin.cli.timeline_words import BAR_STEPS, LONGEST_BAR, RowWords, bar
 from sandbox_pin.core.modes import mode_strength
 from sandbox_pin.core.timeline import Row
 
-_INDENT: Final = 5
+_INDENT: Final = 6
 _UNKNOWN: Final = "  "
 
 
