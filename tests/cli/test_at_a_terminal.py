@@ -1,13 +1,15 @@
 """What a person sees at a terminal: lines that fit, times of the own zone; elsewhere whole, stored texts."""
 
+import sys
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Final
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cli.support import AT, FLAG, TRUE, Bench
+from cli.support import AT, FLAG, TRUE, Bench, end_of
 from core.strategies import any_texts
 from sandbox_pin.cli.screen import Screen, columns, fitted, shortened, told_time_and_age
 
@@ -98,3 +100,14 @@ def test_what_is_meant_to_be_copied_is_whole_at_any_width(bench: Bench) -> None:
     _ = bench.make("r1", "disabled", status="blocked")
     _ = bench.succeeds("unblock", "r1", "--config", config)
     assert f"--config {config}\n" in bench.at_a_terminal("step", "r1", "--", TRUE, width=40).out
+
+
+@pytest.mark.parametrize("command", ["status", "log"])
+def test_a_timeline_costs_the_other_commands_no_import(command: str, bench: Bench) -> None:
+    _ = bench.make("r1", "required")
+    code = (
+        "import sys; from sandbox_pin.cli.main import call; "
+        f"call([{command!r}, 'r1']); print(sorted(name for name in sys.modules if 'timeline' in name))"
+    )
+    ended = end_of(bench.start_program(Path(sys.executable), "-c", code))
+    assert ended.out.splitlines()[-1] == "[]"

@@ -34,7 +34,7 @@ def rendered(page: Path, profile: Path) -> str:
         env={"PATH": "/usr/bin:/bin", "HOME": str(profile)},
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
-        timeout=120,
+        timeout=300,
         check=False,
     )
     if done.returncode != 0 and not done.stdout:
