@@ -3,11 +3,13 @@
 import contextlib
 import json
 import os
+import pty
 import resource
 import shutil
 import stat
 import subprocess
 import sys
+import termios
 import time
 from collections.abc import Generator, Mapping
 from dataclasses import dataclass
@@ -168,6 +170,29 @@ class Bench:
     ) -> Ended:
         """Runs a command line as a process of its own."""
         return end_of(self.start(*words, env=env, cwd=cwd))
+
+    def at_a_terminal(self, *words: str, width: int = 80, env: Mapping[str, str] | None = None) -> Ended:
+        """Runs a command line as a process whose output and errors go to a terminal, both told as output."""
+        controller, terminal = pty.openpty()
+        try:
+            termios.tcsetwinsize(terminal, (24, width))
+            process = subprocess.Popen(
+                [BIN / "sandbox-pin", *words],
+                env={**self.environment(), "TERM": "xterm-256color", **(env or {})},
+                cwd=self.desk,
+                stdin=subprocess.DEVNULL,
+                stdout=terminal,
+                stderr=terminal,
+            )
+        finally:
+            os.close(terminal)
+        pieces: list[bytes] = []
+        with contextlib.suppress(OSError):  # EIO: nobody has the terminal open any more
+            while piece := os.read(controller, 65536):
+                pieces.append(piece)
+        os.close(controller)
+        text = b"".join(pieces).decode(errors="surrogateescape").replace("\r\n", "\n")
+        return Ended(process.wait(timeout=60), text, "")
 
     def unchanged(self, *words: str, status: int) -> Ended:
         """Runs a command line that must end so and leave no trace: nothing written, nothing launched."""

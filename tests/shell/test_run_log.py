@@ -17,10 +17,10 @@ from hypothesis.strategies import SearchStrategy
 
 from core.strategies import entries
 from sandbox_pin import RunKind, StateError
-from sandbox_pin.core.event import Entry, Garbage, encode_line
+from sandbox_pin.core.event import Damaged, Entry, Garbage, encode_line
 from sandbox_pin.core.strict_json import is_whole_object
 from sandbox_pin.errors import StorageError, UncertainStorageError
-from sandbox_pin.shell.run_log import LINE_LIMIT, Damaged, FileRunLog, LogTail
+from sandbox_pin.shell.run_log import LINE_LIMIT, FileRunLog, LogTail
 from shell.support import ENDED, first_entry, log_in, mode_of, opened, run_python, snapshot, whole_entries
 
 LINE: Final = encode_line(ENDED)

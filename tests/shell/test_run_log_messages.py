@@ -10,8 +10,8 @@ import pytest
 from msgspec.structs import replace
 
 from sandbox_pin import FromFile, RunKind, SandboxPinError, SandboxRequest
-from sandbox_pin.core.event import Garbage, LaunchStarted, PinAccepted, decode_line, encode_line
-from sandbox_pin.shell.run_log import LINE_LIMIT, Damaged, FileRunLog, LogTail
+from sandbox_pin.core.event import Damaged, Garbage, LaunchStarted, PinAccepted, decode_line, encode_line
+from sandbox_pin.shell.run_log import LINE_LIMIT, FileRunLog, LogTail
 from shell.support import ENDED, PIN, first_entry, log_in
 
 BLOCK: Final = 64 * 1024

@@ -1,5 +1,6 @@
 """``check`` and ``recover``: on files that another orchestrator keeps, or that are damaged."""
 
+import sys
 from collections.abc import Mapping
 from typing import Final
 
@@ -9,7 +10,7 @@ from msgspec import Struct
 from sandbox_pin.cli.exit_status import ExitStatus
 from sandbox_pin.cli.messages import refusal_lines
 from sandbox_pin.cli.options import EXIT_STATUSES, asked_for, no_words, shared_options
-from sandbox_pin.cli.terminal import say, say_lines, show, show_json
+from sandbox_pin.cli.terminal import say, say_lines, screen_of, show, show_json
 from sandbox_pin.core.consent import Consent
 from sandbox_pin.core.decision import Decision, Refuse
 from sandbox_pin.core.describe import describe_decision
@@ -77,7 +78,8 @@ def _check(
     if as_json:
         show_json(_CheckResult(run=checked.run, applied=checked.applied, decision=decision))
     if isinstance(decision, Refuse):
-        say_lines(refusal_lines(decision, accepts=consent.mode if consent.given else None))
+        accepts = consent.mode if consent.given else None
+        say_lines(refusal_lines(decision, accepts=accepts, screen=screen_of(sys.stderr)))
         return ExitStatus.REFUSED
     if not as_json:
         show(f"{'dry run: ' if dry_run else ''}{describe_decision(decision)}")
@@ -131,7 +133,7 @@ def _recover(
     show(f"damaged: {recovered.damage}")
     for name in recovered.kept:
         show(f"kept aside as {name}")
-    show(f"{recovered.run} is pinned to {describe_pin(recovered.pin)}, and logged so")
+    show(f"the run {recovered.run} is pinned to {describe_pin(recovered.pin)}, and logged so")
     if run is not None:
         show(f"It is blocked: sandbox-pin unblock {run}, with the run's --config or --mode, makes it ready.")
     show("To go on weaker than required, give the next command --accept-config-change.")

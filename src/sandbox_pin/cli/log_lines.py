@@ -2,12 +2,15 @@
 
 from typing import assert_never
 
+from sandbox_pin.cli.screen import Screen, told_time
 from sandbox_pin.core.describe import describe_request
 from sandbox_pin.core.event import (
+    Damaged,
     Entry,
     Garbage,
     LaunchEnded,
     LaunchStarted,
+    LogLine,
     PinAccepted,
     PinStrengthened,
     PinUpgraded,
@@ -15,10 +18,9 @@ from sandbox_pin.core.event import (
     RunRecovered,
 )
 from sandbox_pin.core.record import SandboxPin, describe_pin, pinned_backend
-from sandbox_pin.shell.run_log import Damaged
 
 
-def log_line(line: Entry | Garbage | Damaged) -> str:
+def log_line(line: LogLine, screen: Screen | None = None) -> str:
     """What a line of the log says, or why it says nothing."""
     match line:
         case Garbage(why=why):
@@ -26,14 +28,19 @@ def log_line(line: Entry | Garbage | Damaged) -> str:
         case Damaged(why=why):
             return f"(DAMAGED: {why})"
         case _:
-            return f"{line.at}  {_event(line)}"
+            return f"{told_time(line.at, screen)}  {event_words(line)}"
 
 
-def _event(entry: Entry) -> str:
+def event_words(entry: Entry) -> str:
+    """What an entry says, its time left out."""
     match entry:
         case RunCreated(parent=parent):
-            made_from = "" if parent is None else f", made from {parent.run}, which is {_mode(parent.pin)}"
-            return f"created by {entry.operator}, pinned to {_mode(entry.pin)}{made_from}; {_asked(entry)}"
+            made_from = (
+                "" if parent is None else f", made from {parent.run}, which is {mode_words(parent.pin)}"
+            )
+            return (
+                f"created by {entry.operator}, pinned to {mode_words(entry.pin)}{made_from}; {_asked(entry)}"
+            )
         case PinUpgraded():
             return f"pin UPGRADED by {entry.operator}: {_change(entry)}; {_asked(entry)}"
         case PinStrengthened():
@@ -62,12 +69,13 @@ def _asked(entry: RunCreated | PinUpgraded | PinStrengthened | PinAccepted) -> s
 
 
 def _change(entry: PinUpgraded | PinStrengthened | PinAccepted) -> str:
-    before = "no pin" if entry.before is None else _mode(entry.before)
+    before = "no pin" if entry.before is None else mode_words(entry.before)
     if entry.disputed is not None:
-        before += f" or {_mode(entry.disputed)}"
-    return f"{before} -> {_mode(entry.pin)}"
+        before += f" or {mode_words(entry.disputed)}"
+    return f"{before} -> {mode_words(entry.pin)}"
 
 
-def _mode(pin: SandboxPin) -> str:
+def mode_words(pin: SandboxPin) -> str:
+    """The mode of a pin, and its backend where it has one."""
     backend = pinned_backend(pin)
     return pin.mode if backend is None else f"{pin.mode} on {backend}"

@@ -1,8 +1,12 @@
-"""What a refusal says, as plain functions from values to lines."""
+"""What a refusal says, as plain functions from values to lines.
+
+No full stop follows what is meant to be copied: it would become part of an option's value.
+"""
 
 import shlex
 from typing import assert_never
 
+from sandbox_pin.cli.screen import Screen, told_pin
 from sandbox_pin.core.decision import Refuse, WeakerFact
 from sandbox_pin.core.describe import describe_held
 from sandbox_pin.core.facts import Fact
@@ -10,7 +14,11 @@ from sandbox_pin.core.request import FromFile, FromFlag, SandboxRequest, describ
 
 
 def refusal_lines(
-    decision: Refuse, *, accepts: str | None, pinned_by: SandboxRequest | None = None
+    decision: Refuse,
+    *,
+    accepts: str | None,
+    pinned_by: SandboxRequest | None = None,
+    screen: Screen | None = None,
 ) -> list[str]:
     """Why a request is refused, and what to do.
 
@@ -18,26 +26,28 @@ def refusal_lines(
         decision: the refusal.
         accepts: the one mode that the flag accepted, where it was given for another than the request's.
         pinned_by: the request that the run was last pinned by, where that is known.
+        screen: the terminal that shows them.
     """
-    lines = [f"refused: the run is pinned to {describe_held(decision.pin)}, and this command asks for less:"]
+    held = describe_held(told_pin(decision.pin, screen))
+    lines = [f"refused: the run is pinned to {held}, and this command asks for less:"]
     lines += [_weaker_line(fact) for fact in decision.weaker]
     lines.append("Nothing was written or launched.")
     mode = decision.request.mode
     if accepts is not None:
         lines.append(f"--accept-config-change={accepts} accepts {accepts} alone, and the request is {mode}.")
     lines.append(_how_to_ask_for_as_much(pinned_by))
-    lines.append(f"To go on weaker, in the open and logged: --accept-config-change={mode}.")
+    lines.append(f"To go on weaker, in the open and logged: --accept-config-change={mode}")
     return lines
 
 
 def _how_to_ask_for_as_much(pinned_by: SandboxRequest | None) -> str:
     match None if pinned_by is None else pinned_by.mode_from:
         case FromFile(path=path):
-            return f"The run was pinned by a file; to ask for as much: --config {shlex.quote(path)}."
+            return f"The run was pinned by a file; to ask for as much: --config {shlex.quote(path)}"
         case FromFlag() if pinned_by is not None:
-            return f"The run was pinned by a flag; to ask for as much: --mode {pinned_by.mode}."
+            return f"The run was pinned by a flag; to ask for as much: --mode {pinned_by.mode}"
         case _:
-            return "To ask for as much, name the run's configuration: --config FILE."
+            return "To ask for as much, name the run's configuration: --config FILE"
 
 
 def _weaker_line(fact: WeakerFact) -> str:

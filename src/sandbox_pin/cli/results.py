@@ -1,7 +1,7 @@
 """How a command's outcome is told: to the operator, in the ``--result`` file, and by the exit status."""
 
 import shlex
-from pathlib import Path
+import sys
 from typing import assert_never
 
 import msgspec
@@ -9,11 +9,12 @@ from msgspec import Struct
 
 from sandbox_pin.cli.exit_status import ExitStatus, status_of
 from sandbox_pin.cli.messages import refusal_lines
-from sandbox_pin.cli.terminal import say, say_lines
+from sandbox_pin.cli.output_file import refuse_no_file
+from sandbox_pin.cli.terminal import say, say_lines, screen_of
 from sandbox_pin.core.decision import Decision
 from sandbox_pin.core.describe import describe_gate
 from sandbox_pin.core.gate import GateDecision, RunUnenforced
-from sandbox_pin.errors import SandboxPinError, UsageError
+from sandbox_pin.errors import SandboxPinError
 from sandbox_pin.shell.durable import write_file
 from sandbox_pin.shell.held_launch import LaunchEnd
 from sandbox_pin.shell.outcome import (
@@ -53,12 +54,8 @@ class ResultFile:
     def __init__(self, path: str | None, run: str) -> None:
         self._run = run
         self._path = path
-        if path is None:
-            return
-        if not path or Path(path).is_dir():
-            raise UsageError("this is a folder", file=path, field="--result", expected="a file to write")
-        if not Path(path).absolute().parent.is_dir():
-            raise UsageError("its folder does not exist", file=path, field="--result")
+        if path is not None:
+            refuse_no_file(path, option="--result")
 
     def fail(self, error: SandboxPinError) -> None:
         """Writes what went wrong."""
@@ -85,7 +82,8 @@ def finish(outcome: Outcome, result: ResultFile, *, given: list[str]) -> ExitSta
     match outcome:
         case Refused(run=run, decision=decision, consent=consent, pinned_by=pinned_by):
             accepts = consent.mode if consent.given else None
-            say_lines(refusal_lines(decision, accepts=accepts, pinned_by=pinned_by))
+            screen = screen_of(sys.stderr)
+            say_lines(refusal_lines(decision, accepts=accepts, pinned_by=pinned_by, screen=screen))
             status: ExitStatus | int = ExitStatus.REFUSED
             told = Result(run=run, exit_status=status, decision=decision)
         case CommandMissing(run=run, missing=missing):
@@ -95,14 +93,16 @@ def finish(outcome: Outcome, result: ResultFile, *, given: list[str]) -> ExitSta
             told = Result(run=run, exit_status=status, error=f"{missing.word}: {missing.why}")
         case GateClosed(run=run, decision=settled, gate=gate):
             say(f"{describe_gate(gate)}. {gate.remedy}")
-            if not isinstance(settled, Created):
-                say_lines(["the run is blocked", _how_to_go_on(run, given)])
+            if isinstance(settled, Created):
+                say(f"the run {run} was not made")
+            else:
+                say_lines(["the run is blocked", *_how_to_go_on(run, given)])
             status = ExitStatus.UNENFORCEABLE
             told = Result(run=run, exit_status=status, decision=settled, gate=gate)
         case Launched(run=run, decision=settled, gate=gate, end=end):
             status = _status_of_end(end, gate)
             if not end.succeeded:
-                say_lines([f"{_ending(end)}; the run is blocked", _how_to_go_on(run, given)])
+                say_lines([f"{_ending(end)}; the run is blocked", *_how_to_go_on(run, given)])
             told = Result(run=run, exit_status=status, decision=settled, gate=gate, end=end)
         case Unblocked(run=run, decision=settled):
             say(f"the run {run} is ready")
@@ -114,9 +114,9 @@ def finish(outcome: Outcome, result: ResultFile, *, given: list[str]) -> ExitSta
     return status
 
 
-def _how_to_go_on(run: str, given: list[str]) -> str:
+def _how_to_go_on(run: str, given: list[str]) -> list[str]:
     again, ready = (shlex.join(["sandbox-pin", verb, run, *given]) for verb in ("resume", "unblock"))
-    return f"{again}   launches it again; {ready}   makes the run ready"
+    return [f"to launch it again:     {again}", f"to make the run ready:  {ready}"]
 
 
 def _ending(end: LaunchEnd) -> str:

@@ -1,15 +1,17 @@
 """``status``, ``explain``, ``log`` and ``list``: they only tell."""
 
-from collections.abc import Mapping
+import sys
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
 import click
 
 from sandbox_pin.cli.exit_status import ExitStatus, status_of
-from sandbox_pin.cli.log_lines import log_line
+from sandbox_pin.cli.log_lines import event_words, log_line
 from sandbox_pin.cli.messages import refusal_lines
 from sandbox_pin.cli.options import EXIT_STATUSES, asked_for, no_words, shared_options
-from sandbox_pin.cli.terminal import say, show, show_json
+from sandbox_pin.cli.screen import Screen, told_pin, told_time_and_age
+from sandbox_pin.cli.terminal import say, screen_of, show, show_json
 from sandbox_pin.core.decision import Refuse
 from sandbox_pin.core.describe import (
     describe_decision,
@@ -18,15 +20,17 @@ from sandbox_pin.core.describe import (
     describe_host,
     describe_request,
 )
-from sandbox_pin.core.event import Garbage
+from sandbox_pin.core.event import Damaged, Garbage, LaunchEnded, LaunchStarted, LogLine
 from sandbox_pin.core.modes import SandboxMode
 from sandbox_pin.core.run_state import RunStatus
-from sandbox_pin.errors import SandboxPinError, StateError
+from sandbox_pin.errors import SandboxPinError, StateError, UsageError
 from sandbox_pin.shell.look import Explanation, RunSummary, explain, summarize
-from sandbox_pin.shell.run_log import Damaged
-from sandbox_pin.shell.runs import check_run_id, list_runs, open_run, runs_root
+from sandbox_pin.shell.runs import RunFolder, check_run_id, list_runs, open_run, runs_root
 
 Words = tuple[str, ...] | None
+
+_LABEL: Final = 11
+"""The columns of a label, such as ``pinned to``."""
 
 
 @click.command("status", epilog=EXIT_STATUSES)
@@ -40,7 +44,7 @@ def _status(words: Words, *, run: str, runs: str | None, as_json: bool) -> int:
     if as_json:
         show_json(summary)
     else:
-        _show_summary(summary)
+        _show_summary(summary, screen_of(sys.stdout))
     return ExitStatus.OK
 
 
@@ -65,35 +69,82 @@ def _explain(
     if as_json:
         show_json(explanation)
     else:
-        _show_explanation(explanation)
+        _show_explanation(explanation, screen_of(sys.stdout))
     return ExitStatus.OK
 
 
 @click.command("log", epilog=EXIT_STATUSES)
 @click.argument("run")
 @shared_options("runs", "json")
+@click.option("--timeline", is_flag=True, help="Show how the pin and the launches went on.")
+@click.option("--html", metavar="FILE", help="Write the timeline as one HTML file, its last 500 rows.")
+@click.option("--last", metavar="N", type=click.IntRange(1, 1_000_000), help="Only a timeline's last N rows.")
 @click.pass_obj
-def _log(words: Words, *, run: str, runs: str | None, as_json: bool) -> int:
-    """Show a run's log, every line of it."""
+def _log(
+    words: Words,
+    *,
+    run: str,
+    runs: str | None,
+    as_json: bool,
+    timeline: bool,
+    html: str | None,
+    last: int | None,
+) -> int:
+    """Show a run's log, every line of it, or its timeline."""
     no_words(words)
-    damaged: str | None = None
+    if as_json + timeline + (html is not None) > 1:
+        raise UsageError("--json, --timeline and --html are not one output", expected="one of them")
+    if last is not None and not timeline and html is None:
+        raise UsageError("--last is of a timeline", expected="--timeline or --html too")
     with open_run(runs_root(runs), check_run_id(run)) as folder:
-        try:
-            for line in folder.log.lines():
-                if isinstance(line, Damaged):
-                    damaged = damaged or line.why
-                if not as_json:
-                    show(log_line(line))
-                elif isinstance(line, Damaged | Garbage):
-                    say(f"{folder.log.shown_as}: {log_line(line)}")
-                else:
-                    show_json(line)
-        except FileNotFoundError:
-            raise StateError("missing", file=folder.log.shown_as, expected="the run's log") from None
-        if damaged is not None:
+        watched = _Watched(folder)
+        if html is not None or timeline:
+            from sandbox_pin.cli.timeline import show_timeline, write_timeline  # noqa: PLC0415 - only they need it
+
+            if html is not None:
+                write_timeline(folder, watched.lines(), html, last=last)
+            else:
+                show_timeline(folder, watched.lines(), last=last)
+        else:
+            _show_lines(folder, watched.lines(), as_json=as_json)
+        if watched.damage is not None:
             remedy = f"sandbox-pin recover {run} keeps it aside and starts anew."
-            raise StateError(damaged, file=folder.log.shown_as, remedy=remedy)
+            raise StateError(watched.damage, file=folder.log.shown_as, remedy=remedy)
     return ExitStatus.OK
+
+
+class _Watched:
+    """A log's lines, and whether one of them was damaged."""
+
+    def __init__(self, folder: RunFolder) -> None:
+        self._log = folder.log
+        self.damage: str | None = None
+
+    def lines(self) -> Iterator[LogLine]:
+        """Every line.
+
+        Raises:
+            StateError: there is no log.
+            StorageError: it could not be read.
+        """
+        try:
+            for line in self._log.lines():
+                if isinstance(line, Damaged):
+                    self.damage = self.damage or line.why
+                yield line
+        except FileNotFoundError:
+            raise StateError("missing", file=self._log.shown_as, expected="the run's log") from None
+
+
+def _show_lines(folder: RunFolder, lines: Iterable[LogLine], *, as_json: bool) -> None:
+    screen = screen_of(sys.stdout)
+    for line in lines:
+        if not as_json:
+            show(log_line(line, screen), screen)
+        elif isinstance(line, Damaged | Garbage):
+            say(f"{folder.log.shown_as}: {log_line(line)}")
+        else:
+            show_json(line)
 
 
 @click.command("list", epilog=EXIT_STATUSES)
@@ -103,6 +154,7 @@ def _list(words: Words, *, runs: str | None, as_json: bool) -> int:
     """List the runs, a line each; a damaged one is told, and the others shown all the same."""
     no_words(words)
     root = runs_root(runs)
+    screen = screen_of(sys.stdout)
     status = ExitStatus.OK
     for run in list_runs(root):
         try:
@@ -114,52 +166,68 @@ def _list(words: Words, *, runs: str | None, as_json: bool) -> int:
         if as_json:
             show_json(summary)
         else:
-            show(f"{run}  {summary.kind}  {summary.status}  {describe_held(summary.in_force)}")
+            held = describe_held(told_pin(summary.in_force, screen))
+            show(f"{run}  {summary.kind}  {summary.status}  {held}", screen)
     return status
 
 
-def _show_summary(summary: RunSummary) -> None:
-    show(f"run        {summary.run} ({summary.kind}, {summary.status})")
-    show(f"pinned to  {describe_held(summary.in_force)}")
+def _show_summary(summary: RunSummary, screen: Screen | None) -> None:
+    def tell(label: str, text: str) -> None:
+        _tell(label, text, screen)
+
+    created = told_time_and_age(summary.created_at, screen)
+    tell("run", f"{summary.run} ({summary.kind}, {summary.status})")
+    tell("pinned to", describe_held(told_pin(summary.in_force, screen)))
     if summary.witness is not None and summary.witness != summary.state_pin:
-        show(f"           the state says {describe_held(summary.state_pin)}")
-        show(f"           the run log says {describe_held(summary.witness)}")
-    show(f"workspace  {summary.workspace or 'lost'}")
-    show(f"created    {summary.created_at}" + (f", from {summary.parent}" if summary.parent else ""))
+        tell("", f"the state says {describe_held(told_pin(summary.state_pin, screen))}")
+        tell("", f"the run log says {describe_held(told_pin(summary.witness, screen))}")
+    tell("workspace", summary.workspace or "lost")
+    tell("created", created + (f", from {summary.parent}" if summary.parent else ""))
     if summary.last_launch is not None:
-        show(f"launched   {log_line(summary.last_launch)}")
+        tell("launched", _timed(summary.last_launch, screen))
     if summary.lost:
-        show("ended      lost with its controller: nobody saw its end")
+        tell("ended", "lost with its controller: nobody saw its end")
     elif summary.last_end is not None:
-        show(f"ended      {log_line(summary.last_end)}")
+        tell("ended", _timed(summary.last_end, screen))
     if summary.passed_over:
-        show(f"log        {summary.passed_over} torn line(s) at its end, passed over")
+        tell("log", f"{summary.passed_over} torn line(s) at its end, passed over")
     if summary.status is RunStatus.BLOCKED:
-        show(f"next       sandbox-pin resume {summary.run} ... or unblock {summary.run} ... takes it further")
+        tell("next", f"sandbox-pin resume {summary.run} ... or unblock {summary.run} ... takes it further")
 
 
-def _show_explanation(explanation: Explanation) -> None:
-    _show_summary(explanation.summary)
+def _show_explanation(explanation: Explanation, screen: Screen | None) -> None:
+    def tell(label: str, text: str) -> None:
+        _tell(label, text, screen)
+
+    _show_summary(explanation.summary, screen)
     request, decision, gate = explanation.request, explanation.decision, explanation.gate
-    show(f"witness    {describe_held(explanation.summary.witness)}")
-    show(f"request    {describe_request(request) if request is not None else 'can not be read'}")
+    tell("witness", describe_held(told_pin(explanation.summary.witness, screen)))
+    tell("request", describe_request(request) if request is not None else "can not be read")
     for tree in explanation.trees:
-        show(f"may write  {tree}")
+        tell("may write", tree)
     for violation in explanation.violations:
-        show(f"placement  {violation}")
+        tell("placement", violation)
     if explanation.trees and not explanation.violations:
-        show("placement  nothing that decides lies where a launch can write")
-    show(f"host       {describe_host(explanation.host)}")
+        tell("placement", "nothing that decides lies where a launch can write")
+    tell("host", describe_host(explanation.host))
     if decision is not None:
-        show(f"rule       {describe_decision(decision)}")
+        tell("rule", describe_decision(decision))
     if gate is not None:
-        show(f"gate       {describe_gate(gate)}")
+        tell("gate", describe_gate(gate))
     for problem in explanation.problems:
-        show(f"problem    {problem}")
-    show(f"next       {explanation.next_command}")
+        tell("problem", problem)
+    tell("next", explanation.next_command)
     if isinstance(decision, Refuse):
-        for line in refusal_lines(decision, accepts=None):
-            show(f"           {line}")
+        for line in refusal_lines(decision, accepts=None, screen=screen):
+            tell("", line)
+
+
+def _tell(label: str, text: str, screen: Screen | None) -> None:
+    show(f"{label:{_LABEL}}{text}", screen, indent=_LABEL)
+
+
+def _timed(entry: LaunchStarted | LaunchEnded, screen: Screen | None) -> str:
+    return f"{told_time_and_age(entry.at, screen)}  {event_words(entry)}"
 
 
 COMMANDS: Final[Mapping[str, click.Command]] = {

@@ -1,14 +1,21 @@
-"""What leaves this program: no raw control character on a terminal, one JSON object a line."""
+"""What leaves this program: no raw control character on a terminal, one JSON object a line.
+
+No colour and no other escape is ever written, so that ``NO_COLOR`` and ``TERM=dumb`` are kept everywhere:
+what matters is told by words and signs, which a pipe, a log and every eye can tell apart.
+"""
 
 import contextlib
 import json
 import os
+import shutil
 import sys
-from typing import Final
+from datetime import UTC, datetime
+from typing import Final, TextIO
 
 import click
 import msgspec
 
+from sandbox_pin.cli.screen import Screen, fitted
 from sandbox_pin.text import shown
 
 _STANDARD_ERROR: Final = 2
@@ -36,9 +43,23 @@ def _tell(line: str) -> None:
         _ = os.write(_STANDARD_ERROR, f"{line}\n".encode(encoding, "backslashreplace"))
 
 
-def show(line: str = "") -> None:
-    """Prints one line of what was asked for, on standard output."""
-    click.echo(shown(line))
+def screen_of(stream: TextIO) -> Screen | None:
+    """The terminal that a stream leads to; ``None`` where it leads elsewhere.
+
+    Its width is ``COLUMNS``, else what the terminal says, else 80.
+    """
+    try:
+        if not stream.isatty():
+            return None
+    except ValueError:  # it is closed
+        return None
+    return Screen(width=shutil.get_terminal_size().columns, now=datetime.now(UTC))
+
+
+def show(line: str = "", screen: Screen | None = None, *, indent: int = 2) -> None:
+    """Prints one line of what was asked for, on standard output, as that screen fits it."""
+    for piece in fitted(line, screen, indent=indent):
+        click.echo(piece)
 
 
 def show_json(value: object) -> None:

@@ -160,6 +160,20 @@ class Garbage(Struct, frozen=True, kw_only=True):
     why: str
 
 
+class Damaged(Struct, frozen=True, kw_only=True):
+    """A whole line that is no entry which this version knows.
+
+    Attributes:
+        why: what is wrong with it.
+    """
+
+    why: str
+
+
+LogLine: TypeAlias = Entry | Garbage | Damaged
+"""What one line of a run log is, whatever it is."""
+
+
 def decode_line(line: bytes) -> Entry | Garbage:
     """Reads one line of a run log, without its line end.
 

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from msgspec import Struct
 from msgspec.structs import replace
 
-from sandbox_pin.core.event import Entry, Garbage, LaunchStarted, RunCreated, RunRecovered
+from sandbox_pin.core.event import Damaged, Entry, Garbage, LaunchStarted, RunCreated, RunRecovered
 from sandbox_pin.core.modes import RunKind, SandboxMode
 from sandbox_pin.core.record import PinSource, SandboxPin, Unpinned, encode_pin, make_pin, pinned_backend
 from sandbox_pin.core.run_state import (
@@ -29,7 +29,7 @@ from sandbox_pin.shell.durable import read_regular
 from sandbox_pin.shell.new_start import Place, Recovered, refuse_failure, start_anew
 from sandbox_pin.shell.processes import is_alive
 from sandbox_pin.shell.reading import read_run
-from sandbox_pin.shell.run_log import Damaged, FileRunLog
+from sandbox_pin.shell.run_log import FileRunLog
 from sandbox_pin.shell.runs import LOG_NAME, STATE_NAME, hold_run
 from sandbox_pin.shell.surroundings import now, operator_name
 

@@ -9,10 +9,12 @@ from typing import Final
 from msgspec import Struct
 
 from sandbox_pin.core.event import (
+    Damaged,
     Entry,
     Garbage,
     LaunchEnded,
     LaunchStarted,
+    LogLine,
     PinAccepted,
     PinStrengthened,
     PinUpgraded,
@@ -65,16 +67,6 @@ class LogEnd(Struct, frozen=True, kw_only=True):
     tail: LogTail
     launch: LaunchStarted | None
     ended: LaunchEnded | None
-
-
-class Damaged(Struct, frozen=True, kw_only=True):
-    """A whole line that is no entry which this version knows.
-
-    Attributes:
-        why: what is wrong with it.
-    """
-
-    why: str
 
 
 class FileRunLog:
@@ -198,7 +190,7 @@ class FileRunLog:
             found = f"its last entry is of the run {entry.run}"
             raise StateError(found, file=self.shown_as, expected=f"entries of the run {run}")
 
-    def lines(self) -> Iterator[Entry | Garbage | Damaged]:
+    def lines(self) -> Iterator[LogLine]:
         """Every line, from the first, whatever it is.
 
         Raises:
@@ -300,7 +292,7 @@ def _whole_lines(block: bytes, *, cut: bool) -> list[bytes]:
     return lines if cut else [first, *lines]
 
 
-def _told(line: bytes) -> Entry | Garbage | Damaged:
+def _told(line: bytes) -> LogLine:
     try:
         return decode_line(line)
     except StateError as error:
