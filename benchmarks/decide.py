@@ -6,6 +6,7 @@ from functools import partial
 from typing import Final
 
 from benchmarks.line import AtMost, Calls, Line
+
 from sandbox_pin import (
     Accept,
     Decision,

@@ -10,9 +10,9 @@ from functools import partial
 from typing import Annotated, Final, Literal
 
 import msgspec
-
 from benchmarks.line import AtLeast, Calls, Line
 from benchmarks.states import PIN
+
 from sandbox_pin import PinSource, SandboxMode, decode_pin
 
 TEXTS: Final = {

@@ -8,7 +8,6 @@ from statistics import median
 from typing import Final
 
 import msgspec
-
 from benchmarks.line import Line
 from benchmarks.results import Measured
 

@@ -11,6 +11,7 @@ from typing import Final
 from benchmarks.decode import checked, same_record
 from benchmarks.line import AtLeast, AtMost, Calls, Figure, Line, NoAim
 from benchmarks.states import PIN, SIZES, state_of
+
 from sandbox_pin import PinSource, PinV1, SandboxMode, read_pin, replace_pin
 
 ROOT: Final = Path(__file__).resolve().parent.parent

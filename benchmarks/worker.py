@@ -12,10 +12,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
-
-import pyperf
 from benchmarks.line import Calls, Clocked, Figure, Side
 from benchmarks.lines import all_lines
+
+import pyperf
 
 MIN_TIME = 0.05
 """Seconds that one value takes at least, where the work is shorter than that."""

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+from benchmarks.line import Calls, Line
 
 from benchmarks import decode, lines, measure, state, states, unmet
-from benchmarks.line import Calls, Line
 from sandbox_pin import PinV1, SandboxMode, StateError, decode_pin, read_pin
 
 for _peer in ("orjson", "pydantic", "pyperf", "simdjson"):

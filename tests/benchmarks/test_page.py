@@ -4,7 +4,6 @@ import xml.etree.ElementTree as ET
 from pathlib import Path
 
 import pytest
-
 from benchmarks.line import Aim, AtLeast, AtMost, Figure, Line, NoAim
 from benchmarks.page import page_of, plain_row
 from benchmarks.plot import plot_of
