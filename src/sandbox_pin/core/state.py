@@ -4,8 +4,8 @@ A state belongs to its orchestrator: everything in it but the pin is skipped on 
 byte on writing. So nothing here raises for what stands elsewhere in it, as long as the object can be walked.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from typing import Final
 
 import msgspec
@@ -42,24 +42,26 @@ class _EachValue:
         found.values += (value,)
 
 
-@dataclass
-class _Pins(_Values):
-    sandbox_pin: Raw
+@cache
+def _readers() -> Mapping[str, Callable[[bytes], _Values]]:
+    """For each key that is read, what walks past every other member, and makes nothing of it."""
+    # Imported here: it takes longer than all of the core, and most commands read no state by this.
+    from dataclasses import dataclass  # noqa: PLC0415
 
+    @dataclass
+    class Pins(_Values):
+        sandbox_pin: Raw
 
-@dataclass
-class _Protocols(_Values):
-    protocol: Raw
+    @dataclass
+    class Protocols(_Values):
+        protocol: Raw
 
-
-setattr(_Pins, PIN_FIELD, _EachValue())
-setattr(_Protocols, PROTOCOL_FIELD, _EachValue())
-
-# Each walks past every other member, and makes nothing of it.
-_READ_VALUES: Final = {
-    PIN_FIELD: msgspec.json.Decoder[_Values](_Pins).decode,
-    PROTOCOL_FIELD: msgspec.json.Decoder[_Values](_Protocols).decode,
-}
+    setattr(Pins, PIN_FIELD, _EachValue())
+    setattr(Protocols, PROTOCOL_FIELD, _EachValue())
+    return {
+        PIN_FIELD: msgspec.json.Decoder[_Values](Pins).decode,
+        PROTOCOL_FIELD: msgspec.json.Decoder[_Values](Protocols).decode,
+    }
 
 
 def read_pin(state: bytes, *, pinned_since: int | None = PINNED_SINCE) -> SandboxPin | Unpinned:
@@ -167,7 +169,7 @@ def _place_of_pin(state: bytes) -> slice | None:
     if value is None:
         return None
     try:
-        _ = _READ_VALUES[PIN_FIELD](b"{" + state[key:])
+        _ = _readers()[PIN_FIELD](b"{" + state[key:])
     except DecodingError:
         return None
     start = state.index(value, key + len(_PIN_KEY))
@@ -177,7 +179,7 @@ def _place_of_pin(state: bytes) -> slice | None:
 def _only_value(state: bytes, name: str) -> bytes | None:
     values: Sequence[bytes | Raw]
     try:
-        values = _READ_VALUES[name](state).values
+        values = _readers()[name](state).values
     except DecodingError:
         values = [state[member.start : member.end] for member in walk_members(state) if member.key == name]
     if len(values) == 1:
