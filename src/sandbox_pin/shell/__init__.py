@@ -5,7 +5,7 @@ Public for orchestrators that keep their own state and start their own processes
 1. ``create_logged_pin`` is a run's first pin and ``apply_request`` the whole rule, each in one call;
    ``apply_decision`` carries out a decision that was made purely. They work over a log of two methods
    (``RunLog``); ``encode_line`` and ``decode_line`` are the text of one entry, without its line end.
-   ``write_file`` replaces a file durably; ``now`` and ``operator_name`` are what an entry says of when and who.
+   ``write_file`` replaces a file durably; ``now`` and ``operator_name`` tell when and who.
 2. ``gather_item``, ``gather_tree`` and ``judge_placement`` say what a launch could change.
 3. ``probe_host`` and ``pass_gate`` say what becomes of a launch; ``launch_arguments`` turns that into one.
 """

@@ -106,10 +106,10 @@ class RunFolder:
 
     def __init__(self, root: str, run: str, descriptor: int) -> None:
         self.run = run
-        self.path = os.path.join(root, run)
-        self.state_path = state_path(root, run)
+        self.path: str = os.path.join(root, run)
+        self.state_path: str = state_path(root, run)
         self.descriptor = descriptor
-        self.log = FileRunLog(descriptor, LOG_NAME, shown_as=log_path(root, run))
+        self.log: FileRunLog = FileRunLog(descriptor, LOG_NAME, shown_as=log_path(root, run))
 
     def load(self) -> LoadedRun:
         """Reads the state.
