@@ -36,6 +36,8 @@ check: $(READY)
 	$(BIN)/mypy
 	$(BIN)/pyright --pythonpath $(BIN)/python
 	$(BIN)/lint-imports
+	$(BIN)/python tests/typing/check.py
+	$(BIN)/python tests/typing/completeness.py
 
 unit: $(READY)
 	$(BIN)/pytest --numprocesses auto --cov --cov-report term

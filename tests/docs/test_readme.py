@@ -1,6 +1,5 @@
 """What the README shows is what happens: every example in it is run."""
 
-import os
 import re
 import subprocess
 import sys
@@ -10,23 +9,13 @@ from pathlib import Path
 
 import pytest
 
+from docs.blocks import ROOT, blocks, follow
 from sandbox_pin.cli.exit_status import ExitStatus
 
-ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 
 
-def blocks(language: str) -> list[str]:
-    """The code blocks of a language, in order."""
-    return re.findall(rf"^```{language}\n(.*?)^```$", README, flags=re.MULTILINE | re.DOTALL)
-
-
-def as_pattern(expected: str) -> re.Pattern[str]:
-    """The expected output, in which ``...`` stands for anything on its line."""
-    return re.compile(re.escape(expected).replace(re.escape("..."), r"[^\n]*"))
-
-
-@pytest.mark.parametrize("block", blocks("python"))
+@pytest.mark.parametrize("block", blocks("README.md", "python"))
 def test_python_examples_run_as_they_stand(block: str) -> None:
     """A reader can paste an example into a file and run it."""
     done = subprocess.run([sys.executable, "-c", block], capture_output=True, text=True, check=False)
@@ -44,28 +33,10 @@ def scratch() -> Iterator[Path]:
         yield folder
 
 
-@pytest.mark.parametrize("block", blocks("console"))
+@pytest.mark.parametrize("block", blocks("README.md", "console"))
 def test_console_examples_print_what_the_readme_shows(block: str, scratch: Path) -> None:
     """A reader sees what the README shows; a status other than 0 is shown behind the output."""
-    environment = {
-        "HOME": str(scratch),
-        "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
-        "SANDBOX_PIN_RUNS": str(scratch / "runs"),
-    }
-    steps = re.findall(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", block, flags=re.MULTILINE)
-    assert steps
-    for command, expected in steps:
-        done = subprocess.run(
-            ["/bin/sh", "-c", command],
-            cwd=scratch,
-            env=environment,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            check=False,
-        )
-        status = f"[exit status {done.returncode}]\n" if done.returncode else ""
-        assert as_pattern(expected).fullmatch(done.stdout + status), (command, done.stdout, done.returncode)
+    follow(block, scratch, {"SANDBOX_PIN_RUNS": str(scratch / "runs")})
 
 
 def test_exit_statuses_of_the_readme_are_those_of_the_program() -> None:

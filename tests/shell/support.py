@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 import pytest
 
 from core.strategies import AT
-from sandbox_pin import PinSource, PinV1, RunKind, SandboxMode, SandboxPin, SandboxRequest
+from sandbox_pin import PinSource, RunKind, SandboxMode, SandboxPin
 from sandbox_pin.core.event import Entry, LaunchEnded, RunCreated
 from sandbox_pin.core.gate import Capable, Enforce, RunUnenforced
 from sandbox_pin.core.run_state import PROTOCOL, LaunchProcess, RunState, RunStatus
@@ -26,12 +26,13 @@ from sandbox_pin.shell.launch import hold_launch
 from sandbox_pin.shell.programs import Command
 from sandbox_pin.shell.run_creation import create_run
 from sandbox_pin.shell.run_log import FileRunLog
+from sandbox_pin.testing import build_entry, build_pin
 
 PATIENCE: Final = 5.0
 """How long a test waits for what must happen, in seconds; mostly it happens at once."""
 
-PIN: Final = PinV1(mode=SandboxMode.REQUIRED, source=PinSource.CREATED, recorded_at=AT)
-WEAK: Final = PinV1(mode=SandboxMode.DISABLED, source=PinSource.ACCEPTED, recorded_at=AT)
+PIN: Final = build_pin()
+WEAK: Final = build_pin(mode=SandboxMode.DISABLED, source=PinSource.ACCEPTED)
 ENDED: Final = LaunchEnded(at=AT, run="r", kind=RunKind.LOCAL, pin=PIN, ran=True, exit_code=0, signal=None)
 
 only_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root may mount and give files away")
@@ -39,16 +40,7 @@ only_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root may mount an
 
 def first_entry(run: str = "r", *, pin: SandboxPin = PIN, kind: RunKind = RunKind.LOCAL) -> RunCreated:
     """A run's first entry."""
-    return RunCreated(
-        at=AT,
-        run=run,
-        kind=kind,
-        pin=pin,
-        workspace="/work",
-        parent=None,
-        request=SandboxRequest(mode=pin.mode),
-        operator="somebody",
-    )
+    return build_entry(run=run, pin=pin, kind=kind)
 
 
 def run_state(

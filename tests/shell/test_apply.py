@@ -10,14 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.strategies import AT, LATER, held_pins, kinds, requests
+from core.strategies import LATER, held_pins, kinds, requests
 from sandbox_pin import (
     Accept,
     Decision,
     Disputed,
-    PinSource,
-    PinV1,
-    PinV2,
     Refuse,
     RunKind,
     SandboxMode,
@@ -34,6 +31,7 @@ from sandbox_pin import (
 from sandbox_pin.core.event import Entry, PinAccepted, PinStrengthened, PinUpgraded, change_entry
 from sandbox_pin.errors import StorageError
 from sandbox_pin.shell.apply import Applied, RunLog, apply_decision
+from sandbox_pin.testing import MemoryLog, build_pin, build_request
 
 LOG: Final = "log"
 SAVE: Final = "save"
@@ -44,18 +42,23 @@ class World:
 
     def __init__(self, pin: SandboxPin | Unpinned, *, fails: frozenset[int] = frozenset()) -> None:
         self.state = pin
-        self.entries: list[Entry] = []
+        self.log = MemoryLog()
         self.calls: list[str] = []
         self._fails = fails
 
     def append(self, entry: Entry, /) -> None:
         """Adds an entry."""
         self._call(LOG)
-        self.entries.append(entry)
+        self.log.append(entry)
 
     def last_entry(self) -> Entry | None:
         """The last one."""
-        return self.entries[-1] if self.entries else None
+        return self.log.last_entry()
+
+    @property
+    def entries(self) -> list[Entry]:
+        """What is logged."""
+        return list(self.log.entries)
 
     def save(self, pin: SandboxPin) -> None:
         """Puts a pin into the state."""
@@ -77,14 +80,12 @@ class World:
 
 def pin(mode: str, backend: str | None = None) -> SandboxPin:
     """A pin with this mode."""
-    if backend is None:
-        return PinV1(mode=SandboxMode(mode), source=PinSource.CREATED, recorded_at=AT)
-    return PinV2(mode=SandboxMode(mode), source=PinSource.CREATED, recorded_at=AT, backend=backend)
+    return build_pin(mode=SandboxMode(mode), backend=backend)
 
 
 def asked(mode: str, backend: str | None = None) -> SandboxRequest:
     """A request for this mode."""
-    return SandboxRequest(mode=SandboxMode(mode), backend=backend)
+    return build_request(mode=SandboxMode(mode), backend=backend)
 
 
 def decided(

@@ -88,6 +88,7 @@ CHANGES_A_PIN: Final = {
     "shell/continue_run.py": "carries a decision out",
     "shell/start_run.py": "carries the decision on a new run out",
     "shell/check.py": "carries a decision out on another orchestrator's files",
+    "shell/embedding.py": "carries a decision out over an orchestrator's own state and log",
 }
 
 

@@ -2,8 +2,10 @@
 
 Public for orchestrators that keep their own state and start their own processes:
 
-1. ``apply_decision`` carries a decision out, over a log of two methods (``RunLog``); ``encode_line`` and
-   ``decode_line`` are the text of one entry, without its line end.
+1. ``create_logged_pin`` is a run's first pin and ``apply_request`` the whole rule, each in one call;
+   ``apply_decision`` carries out a decision that was made purely. They work over a log of two methods
+   (``RunLog``); ``encode_line`` and ``decode_line`` are the text of one entry, without its line end.
+   ``write_file`` replaces a file durably; ``now`` and ``operator_name`` tell when and who.
 2. ``gather_item``, ``gather_tree`` and ``judge_placement`` say what a launch could change.
 3. ``probe_host`` and ``pass_gate`` say what becomes of a launch; ``launch_arguments`` turns that into one.
 """
@@ -31,10 +33,13 @@ from sandbox_pin.core.placement import (
 from sandbox_pin.shell.apply import Applied, RunLog, SavePin, apply_decision
 from sandbox_pin.shell.bubblewrap import Profile, Report, open_memory, read_report
 from sandbox_pin.shell.config import ConfigurationFile, load_configuration
+from sandbox_pin.shell.durable import write_file
+from sandbox_pin.shell.embedding import apply_request, create_logged_pin
 from sandbox_pin.shell.host import find_bubblewrap, probe_host
 from sandbox_pin.shell.launch import launch_arguments
 from sandbox_pin.shell.placement import gather_item, gather_tree, interpreter_and_package
 from sandbox_pin.shell.run_log import FileRunLog
+from sandbox_pin.shell.surroundings import now, operator_name
 
 __all__ = [
     "Applied",
@@ -58,6 +63,8 @@ __all__ = [
     "SavePin",
     "Violation",
     "apply_decision",
+    "apply_request",
+    "create_logged_pin",
     "decode_line",
     "describe_decision",
     "describe_held",
@@ -70,8 +77,11 @@ __all__ = [
     "judge_placement",
     "launch_arguments",
     "load_configuration",
+    "now",
     "open_memory",
+    "operator_name",
     "pass_gate",
     "probe_host",
     "read_report",
+    "write_file",
 ]

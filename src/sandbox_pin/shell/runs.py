@@ -106,10 +106,10 @@ class RunFolder:
 
     def __init__(self, root: str, run: str, descriptor: int) -> None:
         self.run = run
-        self.path = os.path.join(root, run)
-        self.state_path = f"{self.path}/{STATE_NAME}"
+        self.path: str = os.path.join(root, run)
+        self.state_path: str = f"{self.path}/{STATE_NAME}"
         self.descriptor = descriptor
-        self.log = FileRunLog(descriptor, LOG_NAME, shown_as=f"{self.path}/{LOG_NAME}")
+        self.log: FileRunLog = FileRunLog(descriptor, LOG_NAME, shown_as=f"{self.path}/{LOG_NAME}")
 
     def load(self) -> LoadedRun:
         """Reads the state.
