@@ -14,7 +14,6 @@ from sandbox_pin.core.audit import (
     Finding,
     finding_of,
     finds,
-    stated_kind,
     strength_of,
 )
 from sandbox_pin.core.audit_summary import add_summaries, describe_summary, summarize_rows
@@ -126,12 +125,6 @@ def test_the_strength_is_that_of_the_mode_in_its_kind(pin: SandboxPin, kind: Run
     assert strength_of(Unpinned(), kind) is None
     assert strength_of(Disputed(state=pin, witness=pin), kind) is mode_strength(pin.mode, kind)
     assert strength_of(pin, None) is None
-
-
-def test_a_kind_is_read_where_a_state_says_one_and_nothing_else() -> None:
-    assert stated_kind(b'{"kind":"remote"}') is RunKind.REMOTE
-    for other in (b"{}", b'{"kind":"task"}', b'{"kind":1}', b'{"a":{"kind":"local"}}'):
-        assert stated_kind(other) is None
 
 
 def test_a_summary_in_words_names_kinds_modes_and_what_was_found() -> None:

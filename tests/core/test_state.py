@@ -21,6 +21,7 @@ from sandbox_pin import (
     PinSource,
     PinV1,
     PinV2,
+    RunKind,
     SandboxMode,
     SandboxPin,
     StateError,
@@ -29,7 +30,7 @@ from sandbox_pin import (
     read_pin,
     replace_pin,
 )
-from sandbox_pin.core.state import read_protocol, replace_members
+from sandbox_pin.core.state import read_kind, read_protocol, replace_members
 
 PIN: Final = PinV1(mode=SandboxMode.REQUIRED, source=PinSource.CREATED, recorded_at=AT)
 RAW: Final = encode_pin(PIN).decode()
@@ -252,3 +253,11 @@ def test_members_are_set_one_by_one() -> None:
     assert replace_members(b"{}", {}) == b"{}"
     with pytest.raises(StateError, match="a: given 2 times"):
         _ = replace_members(b'{"a":1,"a":2}', {"a": b"3"})
+
+
+def test_a_kind_is_read_where_a_state_says_one_and_nothing_else() -> None:
+    assert read_kind(b'{"kind":"remote"}') is RunKind.REMOTE
+    for other in (b"{}", b'{"kind":"task"}', b'{"kind":1}', b'{"a":{"kind":"local"}}'):
+        assert read_kind(other) is None
+    with pytest.raises(StateError, match="kind: given 2 times"):
+        _ = read_kind(b'{"kind":"local","kind":"remote"}')

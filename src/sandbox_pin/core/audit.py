@@ -4,18 +4,12 @@ Values and functions of them; ``shell/audit.py`` reads the files, ``core/audit_s
 """
 
 from enum import StrEnum
-from typing import Final
 
-import msgspec
 from msgspec import Struct
 
 from sandbox_pin.core.event import LaunchStarted
 from sandbox_pin.core.modes import RunKind, SandboxMode, Strength, mode_strength
 from sandbox_pin.core.record import Disputed, SandboxPin, Unpinned
-from sandbox_pin.core.strict_json import values_of
-from sandbox_pin.errors import StateError
-
-KIND_FIELD: Final = "kind"
 
 
 class Finding(StrEnum):
@@ -146,16 +140,3 @@ def last_launch_of(entry: LaunchStarted | None) -> LastLaunch | None:
     if entry is None:
         return None
     return LastLaunch(at=entry.at, asked=entry.asked, enforced=entry.enforced, backend=entry.backend)
-
-
-def stated_kind(state: bytes) -> RunKind | None:
-    """The kind that another orchestrator's state says under ``kind``; ``None`` where that is something else.
-
-    Raises:
-        StateError: the state can't be walked, or has the key twice.
-    """
-    values = values_of(state, KIND_FIELD)
-    if len(values) > 1:
-        raise StateError(f"given {len(values)} times", field=KIND_FIELD, expected="the key once")
-    words = {msgspec.json.encode(kind): kind for kind in RunKind}
-    return words.get(values[0]) if values else None

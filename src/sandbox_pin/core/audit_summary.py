@@ -69,7 +69,7 @@ def describe_summary(summary: Summary, filters: Filters) -> list[str]:
         f"{summary.total} run{'' if summary.total == 1 else 's'}"
         + (f", {summary.found} found" if filters.given else "")
     ]
-    order = [*SandboxMode, *Finding]
+    order: list[str] = [*SandboxMode, *Finding]
     for kind, modes in sorted(summary.counts.items(), reverse=True):
         parts = [f"{modes[label]} {label}" for label in order if label in modes]
         lines.append(f"{kind or 'of unknown kind'}: {', '.join(parts)}")

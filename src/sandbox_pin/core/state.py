@@ -11,12 +11,14 @@ from typing import Final
 import msgspec
 from msgspec import Raw
 
+from sandbox_pin.core.modes import RunKind
 from sandbox_pin.core.record import SandboxPin, Unpinned, decode_pin, encode_pin
 from sandbox_pin.core.strict_json import DecodingError, find_members, walk_members
 from sandbox_pin.errors import StateError
 
 PIN_FIELD: Final = "sandbox_pin"
 PROTOCOL_FIELD: Final = "protocol"
+KIND_FIELD: Final = "kind"
 PINNED_SINCE: Final = 12
 """The first protocol of our own states that has a pin."""
 
@@ -56,12 +58,14 @@ def _readers() -> Mapping[str, Callable[[bytes], _Values]]:
     class Protocols(_Values):
         protocol: Raw
 
-    setattr(Pins, PIN_FIELD, _EachValue())
-    setattr(Protocols, PROTOCOL_FIELD, _EachValue())
-    return {
-        PIN_FIELD: msgspec.json.Decoder[_Values](Pins).decode,
-        PROTOCOL_FIELD: msgspec.json.Decoder[_Values](Protocols).decode,
-    }
+    @dataclass
+    class Kinds(_Values):
+        kind: Raw
+
+    kept: dict[str, type[_Values]] = {PIN_FIELD: Pins, PROTOCOL_FIELD: Protocols, KIND_FIELD: Kinds}
+    for name, values in kept.items():
+        setattr(values, name, _EachValue())
+    return {name: msgspec.json.Decoder(values).decode for name, values in kept.items()}
 
 
 def read_pin(state: bytes, *, pinned_since: int | None = PINNED_SINCE) -> SandboxPin | Unpinned:
@@ -120,6 +124,17 @@ def read_protocol(state: bytes) -> int:
     return protocol
 
 
+def read_kind(state: bytes) -> RunKind | None:
+    """The kind that a state says under ``kind``; ``None`` where that is missing, or something else.
+
+    Raises:
+        StateError: the state can't be walked, or has the key twice.
+    """
+    found = _only_value(state, KIND_FIELD)
+    words = {msgspec.json.encode(kind): kind for kind in RunKind}
+    return None if found is None else words.get(found)
+
+
 def replace_pin(state: bytes, pin: SandboxPin) -> bytes:
     """The state with this pin in it, and every other value's bytes kept.
 
@@ -131,8 +146,9 @@ def replace_pin(state: bytes, pin: SandboxPin) -> bytes:
     place = _place_of_pin(state)
     if place is None:
         return replace_members(state, {PIN_FIELD: value})
+    start, end = place
     whole = memoryview(state)
-    return b"".join((whole[: place.start], value, whole[place.stop :]))
+    return b"".join((whole[:start], value, whole[end:]))
 
 
 def replace_members(state: bytes, values: Mapping[str, bytes]) -> bytes:
@@ -156,7 +172,7 @@ def replace_members(state: bytes, values: Mapping[str, bytes]) -> bytes:
     return state
 
 
-def _place_of_pin(state: bytes) -> slice | None:
+def _place_of_pin(state: bytes) -> tuple[int, int] | None:
     """Where the pin's value stands, where the last text that looks like its key is its key; else ``None``.
 
     It is one of the state's own keys exactly where what follows closes one object and no more: behind an
@@ -173,7 +189,7 @@ def _place_of_pin(state: bytes) -> slice | None:
     except DecodingError:
         return None
     start = state.index(value, key + len(_PIN_KEY))
-    return slice(start, start + len(value))
+    return start, start + len(value)
 
 
 def _only_value(state: bytes, name: str) -> bytes | None:

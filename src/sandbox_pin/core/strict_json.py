@@ -6,6 +6,7 @@ as a table whose keys are told apart by identity, which keeps the repeated ones;
 the standard library's exact decoder.
 """
 
+from collections.abc import Callable
 from json import JSONDecoder
 from typing import Final, NamedTuple
 
@@ -13,7 +14,7 @@ import msgspec
 
 from sandbox_pin.errors import StateError
 
-DecodingError = (msgspec.MsgspecError, UnicodeError, RecursionError)
+DecodingError: Final = (msgspec.MsgspecError, UnicodeError, RecursionError)
 """All that msgspec's decoders raise on any input (checked by fuzzing)."""
 
 _BACKSLASH: Final = ord("\\")
@@ -41,7 +42,11 @@ class _Key:
         self.name = name
 
 
-_MEMBERS: Final = msgspec.json.Decoder(dict[_Key, msgspec.Raw], dec_hook=lambda _, name: _Key(name))
+def _key(_: type, name: object) -> _Key:
+    return _Key(name)
+
+
+_MEMBERS: Final = msgspec.json.Decoder(dict[_Key, msgspec.Raw], dec_hook=_key)
 
 
 def find_members(raw: bytes) -> list[Member]:
@@ -91,7 +96,7 @@ def refuse_repeated_keys(raw: bytes) -> None:
         StateError: a key is repeated, or the standard library can't read what msgspec could.
     """
     try:
-        _ = JSONDecoder(object_pairs_hook=_unique, parse_int=_unread).decode(raw.decode())
+        _ = _SEEING_EACH_KEY(raw.decode())
     except (ValueError, RecursionError) as error:
         raise StateError(f"not JSON ({error})", expected=_OBJECT) from None
 
@@ -139,8 +144,8 @@ def _walk(text: str) -> list[Member]:
     position = _skip(text, position + 1)
     more = not text.startswith("}", position)
     while more:
-        key: object
-        key, position = _SKIPPING.raw_decode(text, position)
+        found: tuple[object, int] = _SKIPPING.raw_decode(text, position)
+        key, position = found
         if not isinstance(key, str):
             raise ValueError(f"a key that is not a string ends at byte {position}")  # noqa: TRY004 - of JSON
         start = _skip(text, _sign(text, ":", position))
@@ -182,3 +187,4 @@ def _unread(_: str) -> None:
 
 
 _SKIPPING = JSONDecoder(parse_int=_unread, parse_float=_unread)
+_SEEING_EACH_KEY: Callable[[str], object] = JSONDecoder(object_pairs_hook=_unique, parse_int=_unread).decode

@@ -12,13 +12,13 @@ from sandbox_pin.core.audit import (
     Finding,
     finding_of,
     last_launch_of,
-    stated_kind,
     strength_of,
 )
 from sandbox_pin.core.event import LaunchStarted
 from sandbox_pin.core.modes import RunKind
 from sandbox_pin.core.record import Disputed, SandboxPin, Unpinned
 from sandbox_pin.core.rule import pin_in_force
+from sandbox_pin.core.state import read_kind
 from sandbox_pin.errors import SandboxPinError, StateError, StorageError
 from sandbox_pin.shell.audit_folders import Folders
 from sandbox_pin.shell.audit_walk import Place
@@ -111,7 +111,7 @@ class Looker:
         try:
             tail = end.tail if isinstance(end, LogEnd) else end
             pin = pin_beside(raw, tail, pinned_since=foreign.pinned_since)
-            stated = stated_kind(raw)
+            stated = read_kind(raw)
         except StateError as error:
             raise error.located(file=path) from None
         entry = end.tail.entry if isinstance(end, LogEnd) else None

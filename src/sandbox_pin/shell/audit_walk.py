@@ -62,7 +62,7 @@ class Glob:
                 f"found {pattern!r}", field="--glob", expected="a relative pattern such as '*/state.json'"
             )
         self._parts = [None if name == ANY_FOLDERS else _matcher(name) for name in names]
-        self.begin = self._entered({0})
+        self.begin: frozenset[int] = self._entered({0})
 
     def follow(self, positions: frozenset[int], name: str) -> frozenset[int]:
         """Where in the pattern one stands behind this name, from any of these positions."""
