@@ -18,7 +18,10 @@ from sandbox_pin.core.json_schema import Document, json_schema
 
 ROOT: Final = Path(__file__).parents[2]
 FILES: Final = {Document.PIN: "pin.json", Document.LOG: "run-log.json"}
-VALIDATORS: Final = {document: Draft202012Validator(json.loads(json_schema(document))) for document in FILES}
+SCHEMAS: Final[dict[Document, dict[str, Any]]] = {
+    document: json.loads(json_schema(document)) for document in FILES
+}
+VALIDATORS: Final = {document: Draft202012Validator(schema) for document, schema in SCHEMAS.items()}
 
 BEYOND: Final = {
     "a repeated key": {"r085", "r086", "s046", "s047", "s048", "s049", "s050", "s051"},
@@ -85,9 +88,9 @@ def test_what_is_committed_is_what_is_made(document: Document) -> None:
 @pytest.mark.parametrize("document", Document)
 def test_each_is_a_schema_with_no_keyword_of_another_language(document: Document) -> None:
     """Strict validators refuse a keyword that they don't know."""
-    Draft202012Validator.check_schema(VALIDATORS[document].schema)
+    Draft202012Validator.check_schema(SCHEMAS[document])
     known = {*Draft202012Validator.VALIDATORS, "$schema", "$id", "$defs", "title", "default"}
-    assert {*keywords(VALIDATORS[document].schema)} <= known
+    assert {*keywords(SCHEMAS[document])} <= known
 
 
 def keywords(schema: dict[str, Any]) -> set[str]:
@@ -107,7 +110,7 @@ def keywords(schema: dict[str, Any]) -> set[str]:
 
 def test_each_struct_is_there_with_exactly_its_keys() -> None:
     """None of a record's fields has been taken for a keyword of the schema and left out."""
-    definitions = VALIDATORS[Document.LOG].schema["$defs"]
+    definitions = SCHEMAS[Document.LOG]["$defs"]
     for struct in (*get_args(Entry), PinV1, PinV2):
         told = definitions[struct.__name__]
         tag = struct.__struct_config__.tag_field
