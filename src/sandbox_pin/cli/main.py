@@ -27,6 +27,7 @@ _COMMANDS: Final = {
     "list": "showing",
     "audit": "auditing",
     "check": "foreign",
+    "doctor": "diagnosing",
     "schema": "schemas",
 }
 """Each command and the module that it is in, imported only when it is called."""
