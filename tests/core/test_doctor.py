@@ -14,6 +14,7 @@ from sandbox_pin.core.doctor import (
     Severity,
     Subject,
     Trial,
+    Trusted,
     judge_host,
     judge_leftovers,
     judge_run_root,
@@ -35,7 +36,7 @@ def folder(path: str = "/r", *, owner: int = ME, group: int = MY_GROUP, mode: in
 
 
 def root_findings(end: FolderFacts | None, *way: FolderFacts) -> list[Finding]:
-    return judge_run_root("/r", end, way, user=ME, group=MY_GROUP)
+    return judge_run_root("/r", end, way, trusted=Trusted(user=ME, group=MY_GROUP))
 
 
 def test_a_host_that_can_is_well() -> None:
@@ -148,6 +149,14 @@ def test_a_folder_on_the_way_where_others_could_swap_a_name_needs_attention(
 ) -> None:
     found = root_findings(folder("/up/r"), on_the_way)
     assert [finding.severity for finding in found] == [severity]
+
+
+def test_the_owner_of_the_whole_system_may_own_what_is_on_the_way() -> None:
+    """In a user namespace that is not the user 0."""
+    trusted = Trusted(user=ME, group=MY_GROUP, system=65_534, system_group=65_533)
+    way = [folder("/", owner=65_534, mode=0o755), folder("/a", owner=65_534, group=65_533, mode=0o775)]
+    (found,) = judge_run_root("/a/r", folder("/a/r"), way, trusted=trusted)
+    assert found.severity is Severity.OK
 
 
 def test_the_owner_of_the_runs_is_told_beside_their_mode() -> None:

@@ -11,6 +11,7 @@ from sandbox_pin.core.doctor import (
     FolderFacts,
     HostSettings,
     Trial,
+    Trusted,
     judge_host,
     judge_leftovers,
     judge_run_root,
@@ -55,7 +56,7 @@ def examine(root: str, *, workspace: str, writable: tuple[str, ...], clear: bool
     trees, violations = judge(guarded)
     violations = tuple(found for found in violations if found.role is not ItemRole.RUN_LOG)
     run_root = _judge_root(root)
-    leftovers = find_leftovers(root, clear=clear) if _is_folder(root) else []
+    leftovers = find_leftovers(root, clear=clear) if os.path.isdir(root) else []
     trials, host = _try(root, trees, program)
     return [
         *judge_host(host, read_settings(), program=program),
@@ -77,17 +78,15 @@ def _try(root: str, trees: list[LaunchTree], program: str | None) -> tuple[list[
         return [failed], probe_host(program, replace(profile, hidden=()))
 
 
-def _is_folder(path: str) -> bool:
-    return os.path.isdir(path)
-
-
 def _judge_root(root: str) -> list[Finding]:
     way = PathReader().follow(root)
     end = _facts(way.end.path) if way.exists and way.end is not None else None
     # By their real paths, links on the way included, each once.
     paths = dict.fromkeys(folder.path for folder in way.folders)
     folders = [_facts(path) for path in paths]
-    return judge_run_root(root, end, folders, user=os.getuid(), group=os.getgid())
+    top = _facts("/")
+    trusted = Trusted(user=os.getuid(), group=os.getgid(), system=top.owner, system_group=top.group)
+    return judge_run_root(root, end, folders, trusted=trusted)
 
 
 def _facts(path: str) -> FolderFacts:
