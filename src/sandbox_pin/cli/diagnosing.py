@@ -13,9 +13,6 @@ from sandbox_pin.shell.doctor import examine
 from sandbox_pin.shell.launch import refuse_inside_a_launch
 from sandbox_pin.shell.runs import runs_root
 
-NEEDS_ATTENTION: Final = 1
-"""The exit status where something is to be done; ``doctor`` launches nothing whose status it could be."""
-
 _EPILOG: Final = """\b
 Exit status:
   0   all is well
@@ -61,7 +58,7 @@ def _doctor(
             show_json(finding)
         else:
             _show(finding)
-    return NEEDS_ATTENTION if needs_attention(findings) else ExitStatus.OK
+    return ExitStatus.FOUND if needs_attention(findings) else ExitStatus.OK
 
 
 def _show(finding: Finding) -> None:
