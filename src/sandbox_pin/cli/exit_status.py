@@ -17,7 +17,7 @@ class ExitStatus(IntEnum):
 
     OK = 0
     FOUND = 1
-    """``audit``: a filter found something."""
+    """``audit``: a filter found something; ``doctor``: something needs attention."""
     USAGE = 64
     """The call is wrong, or the run is in another status."""
     DAMAGED = 65

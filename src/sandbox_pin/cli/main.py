@@ -27,6 +27,8 @@ _COMMANDS: Final = {
     "list": "showing",
     "audit": "auditing",
     "check": "foreign",
+    "doctor": "diagnosing",
+    "schema": "schemas",
 }
 """Each command and the module that it is in, imported only when it is called."""
 
@@ -90,6 +92,12 @@ def call(arguments: list[str]) -> int:
         _open_standard_descriptors()
         _print_whatever_comes()
         _refuse_what_is_not_utf8([*arguments, *(words or ())])
+        # Taken away in any case: click would complete instead of doing what the arguments say.
+        completion = os.environ.pop("_SANDBOX_PIN_COMPLETE", "")
+        if completion and not arguments and words is None:
+            from sandbox_pin.cli.completion import complete  # noqa: PLC0415 - no command spends time on it
+
+            return complete(_sandbox_pin, "sandbox-pin", completion)
         return int(_sandbox_pin.main(arguments, "sandbox-pin", standalone_mode=False, obj=words) or 0)
     except SandboxPinError as error:
         say(str(error))

@@ -10,6 +10,16 @@ Public for orchestrators that keep their own state and start their own processes
 3. ``probe_host`` and ``pass_gate`` say what becomes of a launch; ``launch_arguments`` turns that into one.
 """
 
+try:
+    import fcntl  # what only Unix has; it is needed by every module that locks
+
+    del fcntl
+except ModuleNotFoundError as error:
+    raise ImportError(
+        f"sandbox_pin.shell needs Linux: {error}. The rule alone, `import sandbox_pin`, works on any system.",
+        name=__name__,
+    ) from None
+
 from sandbox_pin.core.describe import describe_decision, describe_held
 from sandbox_pin.core.event import Entry, Garbage, decode_line, encode_line
 from sandbox_pin.core.gate import (

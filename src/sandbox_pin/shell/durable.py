@@ -135,7 +135,7 @@ def replace_file(folder: int, name: str, data: bytes, *, shown_as: str) -> None:
         StorageError: nothing changed.
         UncertainStorageError: the new file is visible, but the folder could not be flushed.
     """
-    aside = f".{name}.new"
+    aside = temporary_name(name)
     try:
         with contextlib.suppress(FileNotFoundError):
             os.unlink(aside, dir_fd=folder)
@@ -154,6 +154,11 @@ def replace_file(folder: int, name: str, data: bytes, *, shown_as: str) -> None:
             raise
         raise StorageError(f"could not be saved: {error.strerror}", file=shown_as) from None
     flush_folder(folder, shown_as=shown_as)
+
+
+def temporary_name(name: str) -> str:
+    """The name under which ``replace_file`` writes a file before it is in place."""
+    return f".{name}.new"
 
 
 def write_file(path: str, data: bytes) -> None:

@@ -6,14 +6,20 @@ The one constructor of a run; there is none for a run without a pin.
 import contextlib
 import os
 from collections.abc import Generator, Sequence
+from typing import Final
 
 from sandbox_pin.core.event import Entry
 from sandbox_pin.core.record import SandboxPin
 from sandbox_pin.core.run_state import RunState, encode_run_state
-from sandbox_pin.errors import StateError, StorageError, UncertainStorageError, UsageError
+from sandbox_pin.errors import BusyError, StateError, StorageError, UncertainStorageError, UsageError
 from sandbox_pin.shell.durable import flush_folder, open_folder, replace_file
 from sandbox_pin.shell.locks import hold
 from sandbox_pin.shell.runs import LOG_NAME, STATE_NAME, RunFolder, check_run_id
+
+ASIDE: Final = ".new-"
+"""What the name of a folder begins with in which a run is built; the run's id and eight digits follow."""
+
+_TRIES: Final = 3
 
 
 @contextlib.contextmanager
@@ -36,16 +42,9 @@ def create_run(root: str, state: RunState, pin: SandboxPin, entries: Sequence[En
     # Asked before anything is made, so that even the folder's time stays as it was.
     refuse_existing(root, state.run)
     path = os.path.join(root, state.run)
-    aside = os.path.join(root, f".new-{state.run}-{os.urandom(4).hex()}")
-    try:
-        os.mkdir(aside, mode=0o700)
-    except OSError as error:
-        raise StorageError(f"could not be made: {error.strerror}", file=path) from None
     with contextlib.ExitStack() as stack:
+        aside, descriptor = _make_aside(root, state.run, stack)
         try:
-            descriptor = open_folder(aside)
-            _ = stack.callback(os.close, descriptor)
-            stack.enter_context(hold(descriptor, wait=0, shown_as=path))
             folder = RunFolder(root, state.run, descriptor)
             raw = encode_run_state(state, pin)
             replace_file(descriptor, STATE_NAME, raw, shown_as=folder.state_path)
@@ -64,6 +63,38 @@ def create_run(root: str, state: RunState, pin: SandboxPin, entries: Sequence[En
             raise
         _flush(root)
         yield folder
+
+
+def _make_aside(root: str, run: str, stack: contextlib.ExitStack) -> tuple[str, int]:
+    """A new folder to build a run in, and its descriptor, held.
+
+    Whoever holds it builds in it: ``doctor`` clears those that nobody holds. It may look at this one in the
+    moment before it is held; then another one is made.
+    """
+    path = os.path.join(root, run)
+    for _ in range(_TRIES):
+        aside = os.path.join(root, f"{ASIDE}{run}-{os.urandom(4).hex()}")
+        try:
+            os.mkdir(aside, mode=0o700)
+        except OSError as error:
+            raise StorageError(f"could not be made: {error.strerror}", file=path) from None
+        try:
+            with contextlib.ExitStack() as attempt:
+                descriptor = open_folder(aside)
+                _ = attempt.callback(os.close, descriptor)
+                attempt.enter_context(hold(descriptor, wait=0, shown_as=path))
+                if os.path.samestat(os.stat(aside), os.fstat(descriptor)):
+                    _ = stack.push(attempt.pop_all())
+                    return aside, descriptor
+        except BaseException as error:
+            with contextlib.suppress(OSError):
+                os.rmdir(aside)
+            if isinstance(error, FileNotFoundError | BusyError):
+                continue
+            if isinstance(error, OSError):
+                raise StorageError(f"could not be made: {error.strerror}", file=path) from None
+            raise
+    raise StorageError("could not be made: the folder that it was built in was held or taken away", file=path)
 
 
 @contextlib.contextmanager

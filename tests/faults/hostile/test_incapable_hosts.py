@@ -3,6 +3,7 @@
 Each such host is played for one process and its children alone: the machine's own settings are never touched.
 """
 
+import json
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -130,7 +131,7 @@ def played(desk: Desk, name: str, *words: str | Path) -> Ended:
         )
         start = [str(desk.tool.python), "-IBc", hidden]
     ended = end_of(desk.start_program([*host.under(desk), *start, *words], env=environment))
-    if not ended.err.startswith("sandbox-pin") and ended.status not in {0, 69}:
+    if not ended.err.startswith("sandbox-pin") and not ended.out and ended.status not in {0, 69}:
         pytest.skip(f"this host can't play the other one: {ended.err[-200:]}")
     return ended
 
@@ -196,6 +197,29 @@ def test_a_step_on_an_incapable_host_is_blocked_with_its_pin_as_it_was(desk: Des
     assert desk.call("resume", "a", "--config", desk.config).status == 0
     assert (desk.work / "launched").exists()
     assert desk.launched_in_the_sandbox()
+
+
+DOCTOR_ADVISES: Final = {
+    "no program": "apt install bubblewrap",
+    "no user namespaces left": "user.max_user_namespaces is 0",
+    "namespaces filtered": "seccomp",
+}
+"""What doctor knows better than the gate, as it asks the kernel for its settings."""
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_doctor_says_what_is_missing_and_what_to_do(desk: Desk, name: str) -> None:
+    host, before = HOSTS[name], desk.guarded()
+    words = ["doctor", "--json", "--workspace", str(desk.work), "--runs", str(desk.root)]
+    ended = played(desk, name, *words)
+    assert ended.status == 1, ended
+    findings = [json.loads(line) for line in ended.out.splitlines()]
+    (found,) = (finding for finding in findings if finding["subject"] == "host")
+    assert found["severity"] == "error"
+    assert host.says in found["found"]
+    assert DOCTOR_ADVISES.get(name, host.advises) in found["remedy"]
+    assert [finding["subject"] for finding in findings if finding["severity"] == "error"] == ["host"]
+    assert desk.guarded() == before
 
 
 def test_a_host_that_only_refuses_netlink_enforces(desk: Desk) -> None:
