@@ -74,7 +74,10 @@ def run_console(block: Block, scratch: Path) -> None:
 
 
 def run_python(block: Block, scratch: Path) -> None:
-    """A reader can paste an example into a file and run it."""
+    """A reader can paste an example into a file and run it; one with a title is the text of a file."""
+    if block.title is not None:
+        (scratch / block.title).write_text(block.text, encoding="utf-8")
+        return
     done = subprocess.run(
         [sys.executable, "-c", block.text], cwd=scratch, capture_output=True, text=True, check=False
     )
