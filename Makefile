@@ -75,7 +75,7 @@ bench: $(READY)
 	$(BIN)/python -m benchmarks --date $(DATE) $(if $(QUICK),--quick) $(if $(ONLY),--only '$(ONLY)')
 
 docs: $(DOCS)/.ready
-	$(DOCS)/bin/mkdocs build --quiet --strict
+	NO_MKDOCS_2_WARNING=1 $(DOCS)/bin/mkdocs build --quiet --strict
 
 docs-drawn: $(READY)
 	$(BIN)/python docs/generate.py
