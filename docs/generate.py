@@ -2,7 +2,8 @@
 
 Usage: generate.py [--check]. With --check nothing is written; it ends with 1, and tells which parts differ.
 
-A part stands between ``<!-- drawn: NAME -->`` and ``<!-- end of NAME -->``; the pages below ``api/`` are drawn whole.
+A part stands between ``<!-- drawn: NAME -->`` and ``<!-- end of NAME -->``; the pages below ``api/`` are
+drawn whole.
 """
 
 import contextlib
@@ -69,7 +70,9 @@ def main(arguments: list[str]) -> int:
         if arguments == ["--check"]:
             different = 1
             name = str(path.relative_to(PAGES.parent))
-            lines = difflib.unified_diff(committed.splitlines(), drawn.splitlines(), name, "drawn", lineterm="")
+            lines = difflib.unified_diff(
+                committed.splitlines(), drawn.splitlines(), name, "drawn", lineterm=""
+            )
             print("\n".join(lines))
         else:
             _ = path.write_text(drawn, encoding="utf-8")

@@ -7,8 +7,11 @@ from docs.pages import ROOT
 
 
 def test_the_committed_pages_are_what_the_script_draws() -> None:
-    """The decision table, each command's help, messages and API pages follow the code; ``make docs-drawn`` draws them."""
+    """Tables, messages, each command's help and the API pages follow the code: ``make docs-drawn``."""
     done = subprocess.run(
-        [sys.executable, ROOT / "docs" / "generate.py", "--check"], capture_output=True, text=True, check=False
+        [sys.executable, ROOT / "docs" / "generate.py", "--check"],
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")

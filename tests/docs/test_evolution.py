@@ -56,7 +56,7 @@ def changed(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def python(arguments: list[str], *, source: Path, folder: Path) -> tuple[int, str]:
-    """Runs the interpreter with this source before any that is installed: its exit status, and all that it said."""
+    """Runs Python with this source before any that is installed: its exit status, and all that it said."""
     done = subprocess.run(
         [sys.executable, *arguments],
         cwd=folder,
@@ -71,7 +71,16 @@ def python(arguments: list[str], *, source: Path, folder: Path) -> tuple[int, st
 
 def test_every_vector_old_and_new_holds_after_the_change(changed: Path) -> None:
     """Schemas 1 and 2 and their decisions are as they were; schema 3 is as the page says."""
-    arguments = ["-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:randomly", "--import-mode=importlib"]
+    arguments = [
+        "-m",
+        "pytest",
+        "-q",
+        "-p",
+        "no:cacheprovider",
+        "-p",
+        "no:randomly",
+        "--import-mode=importlib",
+    ]
     status, said = python(
         [*arguments, "tests/core/test_conformance.py"],
         source=changed / "src",

@@ -1,7 +1,8 @@
 """What the pages show is what happens: every example in them is run or read.
 
-The blocks under one heading share a folder, in their order; it begins with a folder ``project``, the file ``sandbox.toml``
-(mode ``required``) and a state ``task-7.json``. A block with a ``title`` is the text of the file of that name.
+The blocks under one heading share a folder, in their order; it begins with a folder ``project``, the file
+``sandbox.toml`` (mode ``required``) and a state ``task-7.json``. A block with a ``title`` is the text of the
+file of that name.
 """
 
 import json
@@ -26,7 +27,7 @@ from sandbox_pin.core.run_state import decode_run_state
 from sandbox_pin.shell import Entry, Garbage, decode_line, encode_line, load_configuration
 
 NOT_RUN: Final = {
-    "text": "a layout, a form, or a program's output alone: what of it is drawn from the program is compared in test_drawn.py",
+    "text": "a layout or a form; or what a program prints, which test_drawn.py compares",
     "sh": "it installs from a package index, or takes the whole of the project's tools",
     "diff": "a change of the source: test_evolution.py applies it to a copy",
 }
@@ -92,7 +93,7 @@ PARSERS: Final[Mapping[str, Callable[[str], object]]] = {
 
 
 def read_data(block: Block, scratch: Path) -> None:
-    """It parses; a configuration, a record, a log entry or a run's state is read by the reader that it is for."""
+    """It parses; and our own reader reads a configuration, a record, a log's entry or a run's state."""
     document = PARSERS[block.language](block.text)
     file = scratch / (block.title or f"example.{block.language}")
     file.write_text(block.text, encoding="utf-8")
@@ -142,7 +143,9 @@ def groups() -> Iterator[object]:
 
 
 @pytest.mark.parametrize("blocks", tuple(groups()))
-def test_the_examples_under_a_heading_do_what_the_page_shows(blocks: tuple[Block, ...], scratch: Path) -> None:
+def test_the_examples_under_a_heading_do_what_the_page_shows(
+    blocks: tuple[Block, ...], scratch: Path
+) -> None:
     """Each is run, or read, in the order of the page."""
     for block in blocks:
         RUNNERS[block.language](block, scratch)

@@ -43,7 +43,9 @@ def test_a_file_that_is_named_is_there(page: Page) -> None:
     assert not missing
 
 
-@pytest.mark.parametrize("page", [page for page in PAGES.values() if page.name != "CHANGELOG.md"], ids=lambda page: page.name)
+@pytest.mark.parametrize(
+    "page", [page for page in PAGES.values() if page.name != "CHANGELOG.md"], ids=lambda page: page.name
+)
 def test_no_two_headings_of_a_page_have_one_anchor(page: Page) -> None:
     """A link to one of them would lead to the other. A change log has the same ones in each version."""
     anchors = [anchor(heading) for heading in page.headings]
