@@ -50,7 +50,7 @@ def create_pin(
         parent: the pin in force of the run that it is made from, and that run's kind.
 
     Returns:
-        A pin with the source ``created``; with a backend only where the run is remote and the request has one.
+        A pin with the source ``created``; with a backend only if the run is remote and the request has one.
     """
     mode = request.mode
     if parent is not None:
