@@ -7,11 +7,12 @@ from typing import Final
 
 from msgspec import Struct
 
-ROOT: Final = Path(__file__).parents[2]
+from docs.blocks import ROOT
+
 PAGES: Final = (*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md")))
 """The README and its neighbours, and all below ``docs/``."""
 
-_FENCE: Final = re.compile(r'^(`{3,})(\w*)(?: title="([^"]+)")?$')
+_FENCE: Final = re.compile(r'^(`{3,})(\w*)(?: title="([^"]+)"| ([\w ]+))?$')
 _HEADING: Final = re.compile(r"^#{1,6} (.+)$")
 _DRAWN: Final = re.compile(r"^<!-- (drawn: |end of )([\w-]+) -->$")
 
@@ -25,6 +26,7 @@ class Block(Struct, frozen=True, kw_only=True):
         text: its lines, each with its end.
         heading: the heading that it stands under.
         line: the line that its fence is on, from 1.
+        name: a name of its own, by which another test finds it; ``None``: it has none.
         drawn: the part that ``docs/generate.py`` draws it for; ``None``: it was written by hand.
     """
 
@@ -33,6 +35,7 @@ class Block(Struct, frozen=True, kw_only=True):
     text: str
     heading: str
     line: int
+    name: str | None
     drawn: str | None
 
 
@@ -74,6 +77,7 @@ def read_page(path: Path) -> Page:
                 text="".join(text),
                 heading=headings[-1] if headings else "",
                 line=number,
+                name=fence[4],
                 drawn=drawn,
             )
             blocks.append(block)

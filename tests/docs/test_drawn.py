@@ -3,7 +3,7 @@
 import subprocess
 import sys
 
-from docs.pages import ROOT
+from docs.blocks import ROOT
 
 
 def test_the_committed_pages_are_what_the_script_draws() -> None:

@@ -11,7 +11,8 @@ from typing import Final
 
 import pytest
 
-from docs.pages import ROOT, Block, read_page
+from docs.blocks import ROOT
+from docs.pages import Block, read_page
 
 BLOCKS: Final = read_page(ROOT / "docs" / "evolution.md").blocks
 PROGRAMS: Final = {block.title: block.text for block in BLOCKS if block.language == "python"}

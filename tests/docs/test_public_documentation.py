@@ -13,7 +13,7 @@ from typing import Final
 
 import pytest
 
-from docs.pages import ROOT
+from docs.blocks import ROOT
 from sandbox_pin import SandboxPinError
 
 MODULES: Final = tuple(
