@@ -8,12 +8,15 @@
 # make mutants           changes the core and sees that the tests notice
 # make bench    what things cost, as ratios; takes minutes, QUICK=1 fewer; ONLY=words measures some and writes nothing
 # make guard    counts instructions against the committed figures; guard-update writes those anew
+# make docs     the documentation as a site, in build/site
+# make docs-drawn        draws anew what the pages take from the code
 # make lock     resolve the development dependencies anew (needs uv)
 
 PYTHON ?= python3
 VENV ?= .venv
 BIN = $(VENV)/bin
 READY = $(VENV)/.ready
+DOCS = .venv-docs
 COMPILE = uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --all-extras --upgrade \
     --custom-compile-command 'make lock' pyproject.toml
 
@@ -21,7 +24,7 @@ COMPILE = uv pip compile --quiet --universal --python-version 3.11 --generate-ha
 unexport PYTHONPATH PYTHONHOME SANDBOX_PIN_RUNS SANDBOX_PIN_LAUNCH
 export PYTHONNOUSERSITE = 1
 
-.PHONY: demo test check unit test-faults test-faults-full fuzz mutants guard guard-update bench lock clean
+.PHONY: demo test check unit test-faults test-faults-full fuzz mutants guard guard-update bench docs docs-drawn lock clean
 .DELETE_ON_ERROR:
 
 demo: $(READY)
@@ -71,9 +74,16 @@ DATE ?= $(shell date +%F)
 bench: $(READY)
 	$(BIN)/python -m benchmarks --date $(DATE) $(if $(QUICK),--quick) $(if $(ONLY),--only '$(ONLY)')
 
+docs: $(DOCS)/.ready
+	NO_MKDOCS_2_WARNING=1 $(DOCS)/bin/mkdocs build --quiet --strict
+
+docs-drawn: $(READY)
+	$(BIN)/python docs/generate.py
+
 lock:
 	$(COMPILE) --group dev --output-file requirements/dev.txt
 	$(COMPILE) --group test --output-file requirements/test.txt
+	$(COMPILE) --group docs --output-file requirements/docs.txt
 	$(COMPILE) --resolution lowest-direct --output-file requirements/oldest.txt
 
 clean:
@@ -84,4 +94,9 @@ $(READY): requirements/dev.txt pyproject.toml
 	$(PYTHON) -m venv --clear $(VENV)
 	$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes --requirement requirements/dev.txt
 	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	touch $@
+
+$(DOCS)/.ready: requirements/docs.txt
+	$(PYTHON) -m venv --clear $(DOCS)
+	$(DOCS)/bin/pip install --quiet --disable-pip-version-check --require-hashes --requirement requirements/docs.txt
 	touch $@

@@ -1,4 +1,7 @@
-"""Decisions and findings in words: what an operator reads on a terminal and a program puts into its log."""
+"""Decisions and findings in words: what an operator reads on a terminal and a program puts into its log.
+
+Design: "Decision", "The gate", "The pin in force".
+"""
 
 from typing import assert_never
 

@@ -37,6 +37,10 @@ def mode_strength(mode: SandboxMode, kind: RunKind) -> Strength:
 
     A remote run's ``preferred`` never runs a launch unenforced: the service that owns the work can't see
     what this host was able to enforce.
+
+    Args:
+        mode: what the configuration asks for.
+        kind: who owns the run's work.
     """
     match mode:
         case SandboxMode.DISABLED:

@@ -50,6 +50,10 @@ def judge_placement(items: Sequence[Item], trees: Sequence[LaunchTree]) -> tuple
     An item has at most one violation for each tree, and one for hard links. One more tree, or one more
     item, never takes a violation away. The trees are held against each other as well: one that is reached
     through another, but lies outside of it, may be where an earlier launch has pointed it.
+
+    Args:
+        items: what decides about the sandbox, from ``gather_item`` and ``interpreter_and_package``.
+        trees: the folders that the launch may write, from ``gather_tree``.
     """
     extents = [_Extent(tree) for tree in trees]
     return (

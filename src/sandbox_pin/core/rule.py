@@ -48,6 +48,9 @@ def create_pin(
         kind: the new run's kind.
         at: when, 1 to 64 characters.
         parent: the pin in force of the run that it is made from, and that run's kind.
+
+    Returns:
+        A pin with the source ``created``; with a backend only if the run is remote and the request has one.
     """
     mode = request.mode
     if parent is not None:
@@ -66,6 +69,15 @@ def pin_in_force(
     The stronger mode, on a tie the witness's word; the backend that either has. Two different backends of a
     remote run are disputed. So neither a crash between log and save nor a state put back from an
     old copy weakens what the run is held to (design: "The pin in force").
+
+    Args:
+        state: the pin in the run's state, from ``read_pin``.
+        witness: the pin that the run log's last whole entry carries; ``None``: there is no such entry.
+        kind: the run's kind.
+
+    Returns:
+        The pin that a request is held against; ``Disputed`` where only the operator can tell; ``Unpinned``
+        where neither has one.
     """
     if witness is None:
         return state
@@ -96,7 +108,11 @@ def decide(
         request: what this command would run under.
         kind: the run's kind.
         accept_config_change: whether the operator accepts, for this command alone, a weaker request.
-        at: when, 1 to 64 characters, such as ``2026-01-01T00:00:00Z``.
+        at: when, 1 to 64 characters, such as ``2026-01-01T00:00:00Z``. It is not checked here: a pin with
+            another length can't be encoded, and so is never saved (``encode_pin``).
+
+    Returns:
+        One of the five decisions. Nothing has happened yet: ``shell.apply_decision`` carries it out.
     """
     requested = request.backend if kind is RunKind.REMOTE else None
     if isinstance(pin, Unpinned):

@@ -138,6 +138,13 @@ def read_kind(state: bytes) -> RunKind | None:
 def replace_pin(state: bytes, pin: SandboxPin) -> bytes:
     """The state with this pin in it, and every other value's bytes kept.
 
+    Args:
+        state: one JSON object in UTF-8, as it was read.
+        pin: what is put under ``sandbox_pin``; where there was none, behind the last member.
+
+    Returns:
+        The new state's bytes. Put them in place whole: write another file, flush it, rename it.
+
     Raises:
         StateError: the state can't be walked, or has the pin twice.
         ConfigurationError: the pin would not read back equal.

@@ -1,4 +1,4 @@
-"""The arguments of one launch under bubblewrap: the one profile that there is (bwrap(1)).
+"""The arguments of one launch under bubblewrap: the one profile that there is (bwrap(1); design: "The gate").
 
 | what | how |
 |---|---|

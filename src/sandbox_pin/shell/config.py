@@ -1,7 +1,8 @@
 """Opens one configuration file, once, and reads it: what was checked is what was parsed.
 
 No path is looked at twice. The descriptor is opened, judged (``fstat``) and read to its end, and the identity
-of its very file is handed on, so that placement judges that file and not one put in its place since.
+of its very file is handed on, so that placement judges that file and not one put in its place since
+(design: "Placement").
 """
 
 import os

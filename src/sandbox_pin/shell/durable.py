@@ -2,7 +2,7 @@
 
 Writing keeps the order that survives a power cut: the temporary file's bytes, their flush, the rename, the
 flush of the folder (rename(2), fsync(2)). Reading never blocks, never follows a link at the last name, and
-never takes in more than its limit.
+never takes in more than its limit (design: "The state", "The log").
 """
 
 import contextlib
@@ -163,6 +163,10 @@ def temporary_name(name: str) -> str:
 
 def write_file(path: str, data: bytes) -> None:
     """As ``replace_file``, for a file that the operator names by its path.
+
+    Args:
+        path: the file; its folder must be there.
+        data: all that it is to hold.
 
     Raises:
         StorageError: nothing changed.

@@ -1,7 +1,7 @@
 """What this host can enforce, found by a trial launch with the very arguments of the launch to come.
 
 A version proves nothing: whether a sandbox starts depends on the kernel, its settings, the container around,
-and the folders that are mounted into it.
+and the folders that are mounted into it (design: "The gate").
 """
 
 import os

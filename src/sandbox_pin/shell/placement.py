@@ -84,7 +84,11 @@ def interpreter_and_package(*, reader: PathReader | None = None) -> tuple[Item, 
     module planted in any of them is imported in another's place. Among them are folders that don't exist
     but are on the path, and the user's own, on the path as soon as somebody makes it.
 
+    Args:
+        reader: as for ``gather_item``.
+
     Raises:
+        UsageError: an entry of Python's path can't be a path.
         PlacementError: a path changes.
         StorageError: a path, the working folder, or the list of mounts can't be read.
     """

@@ -180,6 +180,11 @@ class FileRunLog:
     def refuse_another(self, entry: Entry, *, kind: RunKind, run: str) -> None:
         """Refuses a log that speaks of another run than its state.
 
+        Args:
+            entry: the log's last whole entry.
+            kind: the kind that the state says.
+            run: the id that the state says.
+
         Raises:
             StateError: the entry is of another kind (a flipped kind would weaken ``preferred``), or run.
         """

@@ -1,4 +1,4 @@
-"""What a command takes from around it: the time, and the name of the user who runs it."""
+"""What a command takes from around it: the time, and the name of the user who runs it (design: "The log")."""
 
 import os
 import pwd
