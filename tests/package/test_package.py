@@ -272,7 +272,7 @@ def test_the_rest_says_there_what_it_needs(installed: Installed, name: str) -> N
     done = run(installed.python, "-c", program, cwd=installed.elsewhere)
     assert done.returncode == 0, done
     assert done.stdout == (
-        "sandbox_pin.shell needs Linux: No module named 'fcntl'. "
+        "sandbox_pin.shell needs Linux: this Python has no fcntl. "
         "The rule alone, `import sandbox_pin`, works on any system.\n"
     )
 

@@ -5,6 +5,7 @@ Schema has no words for is listed in ``docs/schema/README.md``.
 """
 
 import json
+from collections.abc import Callable
 from enum import StrEnum
 from typing import Final, assert_never
 
@@ -51,8 +52,8 @@ def json_schema(document: Document) -> str:
 
 def _tidied(of: object) -> dict[str, object]:
     # Read back by the standard library, whose hook sees every object in it.
-    schema: dict[str, object] = json.loads(msgspec.json.encode(msgspec.json.schema(of)), object_hook=_tidy)
-    return schema
+    read: Callable[[str], dict[str, object]] = json.JSONDecoder(object_hook=_tidy).decode
+    return read(msgspec.json.encode(msgspec.json.schema(of)).decode())
 
 
 def _tidy(keywords: dict[str, object]) -> dict[str, object]:

@@ -11,12 +11,11 @@ Public for orchestrators that keep their own state and start their own processes
 """
 
 try:
-    import fcntl  # what only Unix has; it is needed by every module that locks
-
-    del fcntl
-except ModuleNotFoundError as error:
+    import fcntl as _only_where_unix_is  # noqa: F401 - every module that locks needs it
+except ModuleNotFoundError:
     raise ImportError(
-        f"sandbox_pin.shell needs Linux: {error}. The rule alone, `import sandbox_pin`, works on any system.",
+        "sandbox_pin.shell needs Linux: this Python has no fcntl. "
+        "The rule alone, `import sandbox_pin`, works on any system.",
         name=__name__,
     ) from None
 
