@@ -59,9 +59,9 @@ def test_what_is_read_from_a_file_has_no_unknown_key(struct: type[Struct]) -> No
 
 
 TAGS: Final = {
-    "decision": {"Refuse", "Accept", "Strengthen", "Upgrade", "Unchanged"},
-    "gate": {"Enforce", "RunUnenforced", "RefuseLaunch"},
-    "host": {"Capable", "Incapable"},
+    "decision": ("Refuse", "Accept", "Strengthen", "Upgrade", "Unchanged"),
+    "gate": ("Enforce", "RunUnenforced", "RefuseLaunch"),
+    "host": ("Capable", "Incapable"),
 }
 
 

