@@ -342,8 +342,10 @@ def test_fix_is_refused_from_inside_a_launch_and_looking_is_not(bench: Bench) ->
 @needs_sandbox
 def test_inside_a_sandbox_it_says_so_and_reaches_no_run(bench: Bench) -> None:
     """As an agent would see it: no further sandbox, and none of the other runs."""
-    bench.make("other")
     tool = str(Path(sys.executable).parent / "sandbox-pin")
+    if tool.startswith(("/tmp/", "/run/")):  # noqa: S108 - folders that a launch does not see
+        pytest.skip(f"{tool} lies where a launch has a folder of its own")
+    bench.make("other")
     ended = bench.run(
         "r1", "--mode", "required", command=(tool, "doctor", "--json", "--runs", str(bench.root))
     )
