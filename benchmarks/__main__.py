@@ -9,7 +9,6 @@ import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from benchmarks.commands import left_out
 from benchmarks.line import Line
 from benchmarks.lines import all_lines
 from benchmarks.machine import this_machine
@@ -18,6 +17,8 @@ from benchmarks.page import PLOT, page_of, plain_row
 from benchmarks.plot import plot_of
 from benchmarks.ratio import ratio_of
 from benchmarks.results import Measured, Results, read_results, write_results
+
+from benchmarks import audit, commands
 
 
 def main() -> None:
@@ -36,7 +37,7 @@ def main() -> None:
     given = parser.parse_args()
 
     only: list[str] = given.only
-    for why in left_out():
+    for why in (*commands.left_out(), *audit.left_out()):
         print(why)
     lines = [line for line in all_lines() if not only or any(words in line.name for words in only)]
     if only:

@@ -11,7 +11,9 @@ Public for orchestrators that keep their own state and start their own processes
 """
 
 try:
-    import fcntl as _only_where_unix_is  # noqa: F401 - every module that locks needs it
+    import fcntl  # what only Unix has; every module that locks needs it
+
+    del fcntl
 except ModuleNotFoundError:
     raise ImportError(
         "sandbox_pin.shell needs Linux: this Python has no fcntl. "
