@@ -10,10 +10,11 @@ Public for orchestrators that keep their own state and start their own processes
 3. ``probe_host`` and ``pass_gate`` say what becomes of a launch; ``launch_arguments`` turns that into one.
 """
 
-try:
-    import fcntl  # what only Unix has; every module that locks needs it
+from importlib import import_module
+from types import ModuleType
 
-    del fcntl
+try:
+    _unix: ModuleType = import_module("fcntl")  # every module that locks needs it
 except ModuleNotFoundError:
     raise ImportError(
         "sandbox_pin.shell needs Linux: this Python has no fcntl. "
