@@ -16,7 +16,7 @@ def this_machine(lines: Iterable[Line]) -> Machine:
     return Machine(
         processor=_processor(),
         cores=len(os.sched_getaffinity(0)),
-        kernel=f"{platform.system()} {platform.release()}",
+        kernel=f"{platform.system()} {platform.release().partition('-')[0]}",
         python=f"{platform.python_implementation()} {platform.python_version()}",
         versions={package: version(package) for package in sorted(packages)},
     )
