@@ -43,17 +43,17 @@ check: $(READY)
 	$(BIN)/python tests/typing/completeness.py
 
 unit: $(READY)
-	$(BIN)/pytest --numprocesses auto --cov --cov-report term
+	$(BIN)/pytest --numprocesses auto --dist worksteal --cov --cov-report term
 
 FAULT_SAMPLE ?= 20
 test-faults: $(READY)
 	sh tests/install-fault-tools
-	SANDBOX_PIN_FAULT_SAMPLE=$(FAULT_SAMPLE) $(BIN)/pytest -m faults --numprocesses 2 tests/faults
+	SANDBOX_PIN_FAULT_SAMPLE=$(FAULT_SAMPLE) $(BIN)/pytest -m faults --numprocesses 2 --dist worksteal tests/faults
 
 test-faults-full: $(READY)
 	sh tests/install-fault-tools
 	SANDBOX_PIN_FAULT_SAMPLE=all SANDBOX_PIN_SPACE_SECONDS=60 SANDBOX_PIN_RACE_COMMANDS=20000 \
-	    $(BIN)/pytest -m 'faults or not faults' --numprocesses 2 tests/faults tests/core/test_state_space.py
+	    $(BIN)/pytest -m 'faults or not faults' --numprocesses 2 --dist worksteal tests/faults tests/core/test_state_space.py
 
 FUZZ_SECONDS ?= 120
 fuzz: $(READY)
