@@ -100,6 +100,28 @@ def test_each_line_end_in_a_path_is_escaped(end: str) -> None:
     assert decode_line(line) == entry
 
 
+def test_what_ends_no_line_is_logged_as_it_is() -> None:
+    """Whoever looks for a path in a log with a tool for text finds it."""
+    path = "".join(map(chr, range(0x20, 0x7F))).replace('"', "").replace("\\", "") + "ä\u2027"
+    entry = LaunchEnded(at=AT, run=path, kind=RunKind.LOCAL, pin=PIN, ran=True, exit_code=0, signal=path)
+    assert encode_line(entry).count(path.encode()) == 2
+
+
+def test_each_line_end_is_escaped_as_json_does_it() -> None:
+    run = "".join(LINE_ENDS)
+    line = encode_line(msgspec.structs.replace(ENDED, run=run))
+    assert line == LINE.replace(b'"r"', json.dumps(run).encode())
+
+
+def test_a_run_s_name_has_at_least_one_character_and_255_at_the_most() -> None:
+    """As many as a folder's name may have bytes on the common file systems."""
+    longest = msgspec.structs.replace(ENDED, run="r" * 255)
+    assert decode_line(encode_line(longest)) == longest
+    for name in ("", "r" * 256):
+        with pytest.raises(StateError, match="run: "):
+            _ = decode_line(LINE.replace(b'"r"', f'"{name}"'.encode()))
+
+
 def outcome(line: bytes) -> Entry | Garbage | Refused:
     """What reading gives; any exception but ``StateError`` goes through and fails the test."""
     try:

@@ -181,6 +181,12 @@ def test_hard_links_are_refused_where_a_file_is_one_person_s_only(role: ItemRole
         assert found == ()
 
 
+def test_an_item_is_there_and_has_one_name_where_nothing_else_is_said() -> None:
+    assert item("/etc/x").exists
+    (violation,) = judge_placement([item("/srv/proj/x")], [tree("/srv/proj")])
+    assert violation.link_count == 1
+
+
 def test_the_links_of_a_folder_are_not_meant() -> None:
     folder = Item(
         role=ItemRole.STATE, path="/etc", folders=(file_object("/"),), end=file_object("/etc", links=9)

@@ -1,7 +1,8 @@
 """Mutants of what mutmut skips: constants, tables, classes and types; and of the order of durable writes.
 
 A worker imports pytest and hypothesis once and forks for each mutant, which is several times as fast as a new
-interpreter each. First the module's own tests are asked, then, if they notice nothing, all of them.
+interpreter each. First the module's own tests are asked, then, if they notice nothing, all of them, and at last mypy, as
+``make check`` does: a type that is too narrow or too wide for what is done with it is an error there alone.
 """
 
 import ast
@@ -12,7 +13,7 @@ import resource
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from importlib import import_module
 from itertools import chain
 from pathlib import Path
@@ -27,14 +28,14 @@ _QUICK: Final = {
     "core/placement_violation.py": ("core/test_messages.py", "core/test_placement.py"),
     "core/placement_facts.py": ("core/test_placement.py",),
     "core/decision.py": ("core/test_values.py", "core/test_rule.py", "core/test_describe.py"),
-    "core/facts.py": ("core/test_values.py", "core/test_rule.py"),
+    "core/facts.py": ("core/test_words.py", "core/test_rule.py"),
     "core/modes.py": ("core/test_conformance.py",),
     "core/spelling.py": ("core/test_configuration.py", "core/test_messages.py"),
 }
 _CORE: Final = ("core",)
 _SHELL: Final = {
-    "shell/apply.py": ("shell/test_apply.py",),
-    "shell/run_log.py": ("shell/test_run_log_messages.py", "shell/test_run_log.py"),
+    "shell/apply.py": ("shell/test_apply.py", "shell/test_values.py"),
+    "shell/run_log.py": ("shell/test_run_log_messages.py", "shell/test_run_log.py", "shell/test_values.py"),
     DURABLE: ("shell/test_durable.py", "shell/test_run_log_messages.py", "shell/test_run_log.py"),
 }
 _SLOW: Final = ("core/test_state_space.py", "core/test_public_names.py")
@@ -180,9 +181,14 @@ def work(folder: Path, number: int, jobs: int) -> None:
     for name in ("hypothesis", "pytest", "msgspec", "click"):
         _ = import_module(name)  # each child has it then
 
-    if not _passes(folder, package, (*_CORE, *chain(*_SHELL.values()))):
-        raise SystemExit("the tests fail without any mutant")
     modules = [*sorted(f"core/{path.name}" for path in (package / "core").glob("*.py")), *_SHELL]
+    for module in modules:  # as each mutant is written, without comments: what is found then is no mutant's
+        text = (package / module).read_text(encoding="utf-8")
+        _ = (package / module).write_text(ast.unparse(ast.parse(text)), encoding="utf-8")
+    if not _passes(folder, package, dict.fromkeys((*_CORE, *chain(*_SHELL.values())))):
+        raise SystemExit("the tests fail without any mutant")
+    if not _typed(folder, package):
+        raise SystemExit("mypy finds errors without any mutant")
     place = 0
     for module in modules:
         text = (package / module).read_text(encoding="utf-8")
@@ -196,13 +202,29 @@ def work(folder: Path, number: int, jobs: int) -> None:
             killed = not (
                 (not quick or _passes(folder, package, quick))
                 and _passes(folder, package, _SHELL.get(module, _CORE))
+                and _typed(folder, package)
             )
             sys.stdout.write(json.dumps({"module": module, "change": change, "killed": killed}) + "\n")
             sys.stdout.flush()
         _ = (package / module).write_text(text, encoding="utf-8")
 
 
-def _passes(folder: Path, package: Path, tests: Sequence[str]) -> bool:
+def _typed(folder: Path, package: Path) -> bool:
+    """Whether mypy finds no error in the package, nor in its use as the documentation shows it."""
+    cache = folder / f"mypy-{package.parent.name}"
+    done = subprocess.run(
+        [sys.executable, "-m", "mypy", "--strict", "--cache-dir", cache, package, "tests/typing/usage.py"],
+        cwd=folder,
+        env={**os.environ, "MYPYPATH": str(package.parent)},
+        stdout=subprocess.PIPE,
+        check=False,
+    )
+    if done.returncode not in {0, 1}:
+        raise SystemExit(f"mypy failed: {done.stdout.decode()}")
+    return done.returncode == 0
+
+
+def _passes(folder: Path, package: Path, tests: Iterable[str]) -> bool:
     """Whether these tests pass, in a process of their own."""
     child = os.fork()
     if child == 0:

@@ -131,6 +131,24 @@ def test_a_link_planted_for_the_temporary_file_is_not_followed(
     assert what != "file" or outside.read_bytes() == b"precious"
 
 
+def test_a_file_planted_after_the_clearing_is_not_written_into(
+    state: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another name of a precious file, or one that somebody has open."""
+    outside = tmp_path / "outside"
+    outside.write_bytes(b"precious")
+    real = os.unlink
+
+    def plant(name: str, *, dir_fd: int) -> None:
+        monkeypatch.setattr(os, "unlink", real)
+        os.link(outside, name, dst_dir_fd=dir_fd)
+
+    monkeypatch.setattr(os, "unlink", plant)
+    with pytest.raises(StorageError, match="could not be saved: File exists"):
+        replace(state.parent)
+    assert (outside.read_bytes(), state.read_bytes()) == (b"precious", OLD)
+
+
 def test_a_link_in_the_file_s_place_is_replaced_not_followed(tmp_path: Path) -> None:
     outside = tmp_path / "outside"
     outside.write_bytes(b"precious")
@@ -342,14 +360,15 @@ def planted(folder: Path, what: str) -> None:
                 file.truncate(5 * 1024**3)
 
 
+OTHER: Final = "it is a folder, a FIFO or a device"
 PLANTED: Final = [
     ("link", "it is a link"),
     ("link to nothing", "it is a link"),
     ("link to itself", "it is a link"),
-    ("folder", "it is a folder"),
-    ("fifo", "a FIFO"),
-    ("socket", "a socket"),
-    ("sparse", f"over {SIZE_LIMIT} bytes"),
+    ("folder", OTHER),
+    ("fifo", OTHER),
+    ("socket", "it is a FIFO, a socket or a device"),
+    ("sparse", "over 67108864 bytes"),
 ]
 
 
@@ -365,8 +384,9 @@ def test_what_is_no_small_regular_file_is_refused_at_once(
     planted(tmp_path, what)
     before = snapshot(tmp_path)
     monkeypatch.setattr(os, "pread", read_nothing)
-    with pytest.raises(StateError, match=problem) as caught:
+    with pytest.raises(StateError) as caught:
         read(tmp_path)
+    assert caught.value.problem == problem
     assert caught.value.file == str(tmp_path / "state.json")
     assert snapshot(tmp_path) == before
 
@@ -393,6 +413,47 @@ def test_opening_for_any_access_refuses_the_same(tmp_path: Path, what: str, flag
     with opened(tmp_path) as folder, pytest.raises(StateError):
         open_regular(folder, "state.json", flags, shown_as="state.json")
     assert snapshot(tmp_path) == before
+
+
+def test_a_folder_opened_for_writing_is_told_as_one(tmp_path: Path) -> None:
+    """The system itself refuses that."""
+    planted(tmp_path, "folder")
+    with opened(tmp_path) as folder, pytest.raises(StateError) as caught:
+        open_regular(folder, "state.json", os.O_RDWR, shown_as="state.json")
+    assert caught.value.problem == "it is a folder"
+
+
+@pytest.mark.parametrize("path", ["state.json", "state.json/below"])
+def test_a_file_in_a_folder_s_place_is_told(state: Path, path: str) -> None:
+    with pytest.raises(StateError) as caught:
+        open_folder(str(state.parent / path))
+    assert (caught.value.problem, caught.value.expected) == ("its folder is none", "a folder")
+
+
+TERMINAL: Final = """
+import os
+from sandbox_pin.errors import StateError
+from sandbox_pin.shell.durable import open_folder, read_regular
+
+_, terminal = os.openpty()
+folder, name = os.path.split(os.ttyname(terminal))
+os.setsid()
+try:
+    read_regular(open_folder(folder), name, shown_as="state.json")
+except StateError as error:
+    print(error.problem)
+try:
+    os.close(os.open("/dev/tty", os.O_RDWR))
+    print("a controlling terminal was gained")
+except OSError:
+    print("none was gained")
+"""
+
+
+def test_a_terminal_in_a_file_s_place_does_not_come_to_control_the_process(tmp_path: Path) -> None:
+    """Its other end could interrupt the command then (open(2), "O_NOCTTY")."""
+    result = run_python(TERMINAL)
+    assert result.stdout.splitlines() == [OTHER, "none was gained"], result.stderr
 
 
 def test_the_largest_file_is_read_and_one_byte_more_is_not(tmp_path: Path) -> None:

@@ -28,7 +28,7 @@ class Parent(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     pin: SandboxPin
 
 
-class _Entry(Struct, frozen=True, forbid_unknown_fields=True, tag_field="event"):
+class _Entry(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag_field="event"):
     """What the entries share.
 
     Attributes:
@@ -53,7 +53,7 @@ class RunCreated(_Entry, frozen=True, kw_only=True, tag="run_created"):
     operator: str
 
 
-class _PinChanged(_Entry, frozen=True):
+class _PinChanged(_Entry, frozen=True, kw_only=True):
     """What the changes of a pin share.
 
     Attributes:
@@ -69,15 +69,15 @@ class _PinChanged(_Entry, frozen=True):
     operator: str
 
 
-class PinUpgraded(_PinChanged, frozen=True, kw_only=True, tag="pin_upgraded"):
+class PinUpgraded(_PinChanged, frozen=True, tag="pin_upgraded"):
     """A fact that the pin lacked, or the whole pin, was added."""
 
 
-class PinStrengthened(_PinChanged, frozen=True, kw_only=True, tag="pin_strengthened"):
+class PinStrengthened(_PinChanged, frozen=True, tag="pin_strengthened"):
     """The pin rose."""
 
 
-class PinAccepted(_PinChanged, frozen=True, kw_only=True, tag="pin_accepted"):
+class PinAccepted(_PinChanged, frozen=True, tag="pin_accepted"):
     """The operator accepted a weaker pin."""
 
 

@@ -9,7 +9,7 @@ function says what a request does to it. A new fact needs a new schema of the re
 | ``backend`` | remote | none: another one counts as weaker, so that the operator decides |
 """
 
-from enum import Enum, StrEnum
+from enum import Enum, StrEnum, auto
 
 from sandbox_pin.core.modes import Strength
 
@@ -24,10 +24,10 @@ class Fact(StrEnum):
 class Comparison(Enum):
     """What a request would do to one pinned fact."""
 
-    WEAKER = "weaker"
-    SAME = "same"
-    STRONGER = "stronger"
-    NEW = "new"
+    WEAKER = auto()
+    SAME = auto()
+    STRONGER = auto()
+    NEW = auto()
     """The pin lacks the fact, and the request has it."""
 
 

@@ -41,7 +41,7 @@ class FromDefault(_From, frozen=True, kw_only=True, tag="default"):
     file: str | None = None
 
 
-class FromProgram(_From, frozen=True, kw_only=True, tag="program"):
+class FromProgram(_From, frozen=True, tag="program"):
     """The value was handed in by the program that calls this library."""
 
 
