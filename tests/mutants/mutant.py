@@ -9,7 +9,7 @@ class Mutant(NamedTuple):
     Attributes:
         module: its file, below the package.
         change: the lines that it takes away and adds, as one text.
-        killed: whether a test failed.
+        killed: whether a test failed, or mypy found an error.
     """
 
     module: str

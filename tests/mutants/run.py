@@ -3,7 +3,8 @@
 ``python tests/mutants/run.py [functions|tables]``: both where none is named. ``functions`` are those of
 ``core/``, ``shell/apply.py`` and ``shell/run_log.py``, changed by mutmut (``[tool.mutmut]`` in
 ``pyproject.toml``); ``tables`` is all that stands in modules and classes outside of functions, which mutmut
-skips, and the order of the calls in ``shell/durable.py``, changed by ``tables.py``.
+skips, and the order of the calls in ``shell/durable.py``, changed by ``tables.py``, which asks mypy about
+those that no test notices.
 
 Everything happens in a copy in a temporary folder. Ends with status 1 where fewer than 95 % are killed, or
 where one survives that ``equivalent.md`` does not list. The figures are appended, as JSON lines, to the file
