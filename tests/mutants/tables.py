@@ -1,8 +1,8 @@
 """Mutants of what mutmut skips: constants, tables, classes and types; and of the order of durable writes.
 
 A worker imports pytest and hypothesis once and forks for each mutant, which is several times as fast as a new
-interpreter each. First the module's own tests are asked, then, if they notice nothing, all of them, and at last mypy, which
-``make check`` runs too: a type that does not fit what is done with it is an error there alone.
+interpreter each. First the module's own tests are asked, then, if they notice nothing, all of them, and at
+last mypy, which ``make check`` runs too: a type that does not fit what is done with it is an error there.
 """
 
 import ast
