@@ -35,7 +35,7 @@ ROOT: Final = HERE.parents[1]
 LISTED: Final = HERE / "equivalent.md"
 GOAL: Final = 0.95
 
-_COPIED: Final = ("src", "tests", "typings", "pyproject.toml", "README.md", "LICENSE")
+_COPIED: Final = ("src", "tests", "typings", "docs", "pyproject.toml", "README.md", "LICENSE")
 _SURVIVED: Final = frozenset({0, 5, 33, 34})  # mutmut's codes: passed; nothing collected; no tests; skipped
 _UNKNOWN: Final = frozenset({None, 2, 35})  # not checked, interrupted, suspicious
 
