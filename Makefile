@@ -45,7 +45,7 @@ check: $(READY)
 unit: $(READY)
 	$(BIN)/pytest --numprocesses auto --dist worksteal --cov --cov-report term
 
-FAULT_SAMPLE ?= 20
+FAULT_SAMPLE ?= 10
 test-faults: $(READY)
 	sh tests/install-fault-tools
 	SANDBOX_PIN_FAULT_SAMPLE=$(FAULT_SAMPLE) $(BIN)/pytest -m faults --numprocesses 2 --dist worksteal tests/faults

@@ -44,7 +44,7 @@ THEIRS: Final = b'"theirs" : [1.0, 1e2, "\\u00e9", {"sandbox": "pin"}]'
 """A member of each state that is not ours: to be kept byte for byte."""
 
 SEED: Final = int(os.environ.get("SANDBOX_PIN_FAULT_SEED") or random.SystemRandom().randrange(1 << 32))
-SAMPLE: Final = os.environ.get("SANDBOX_PIN_FAULT_SAMPLE", "8")
+SAMPLE: Final = os.environ.get("SANDBOX_PIN_FAULT_SAMPLE", "5")
 _TOOLS: Final = "/usr/bin:/bin"
 TOUCH: Final = shutil.which("touch", path=_TOOLS) or "touch"
 SLEEP: Final = shutil.which("sleep", path=_TOOLS) or "sleep"

@@ -11,7 +11,12 @@ from sandbox_pin.core.json_schema import Document, json_schema
 
 
 @click.command("schema")
-@click.argument("document", type=click.Choice([document.value for document in Document]), default="pin")
+@click.argument(
+    "document",
+    type=click.Choice([document.value for document in Document]),
+    default=Document.PIN.value,
+    metavar="[pin|log]",  # each version of click has brackets of its own
+)
 @click.pass_obj
 def _schema(words: tuple[str, ...] | None, *, document: str) -> int:
     """Print the JSON Schema of the pin, or of the run log's entries.

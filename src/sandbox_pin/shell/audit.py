@@ -23,6 +23,12 @@ from sandbox_pin.shell.reading import BETWEEN_TWO_WRITES
 BATCH: Final = 256
 """How many rows are told at once, and how many runs wait for a second look at the most."""
 
+_PATIENCE: Final = (1, 3, 10)
+"""How long to wait before each later look, in times of what lies between two writes of a command.
+
+The flushes between them may take long where the machine is busy.
+"""
+
 Line = Callable[[AuditRow], str]
 
 
@@ -145,10 +151,18 @@ def _is_settled(row: AuditRow) -> bool:
 
 
 def _second_looks(looker: Looker, again: Sequence[Place]) -> list[AuditRow]:
-    if not again:
-        return []
-    time.sleep(BETWEEN_TWO_WRITES)
-    return [looker.look(place) for place in again]
+    """What these runs are at a later look; whether state and log still differ is asked more than once."""
+    settled: list[AuditRow] = []
+    waiting = list(again)
+    for times_longer in _PATIENCE:
+        if not waiting:
+            break
+        time.sleep(BETWEEN_TWO_WRITES * times_longer)
+        rows = [(place, looker.look(place)) for place in waiting]
+        last = times_longer == _PATIENCE[-1]
+        settled += [row for _, row in rows if last or not row.differs]
+        waiting = [place for place, row in rows if row.differs and not last]
+    return settled
 
 
 def _told(rows: Sequence[AuditRow], filters: Filters, line: Line) -> Batch:
