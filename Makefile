@@ -74,8 +74,9 @@ DATE ?= $(shell date +%F)
 bench: $(READY)
 	$(BIN)/python -m benchmarks --date $(DATE) $(if $(QUICK),--quick) $(if $(ONLY),--only '$(ONLY)')
 
+# not --quiet: what MkDocs does not print, its --strict does not see
 docs: $(DOCS)/.ready
-	NO_MKDOCS_2_WARNING=1 $(DOCS)/bin/mkdocs build --quiet --strict
+	NO_MKDOCS_2_WARNING=1 $(DOCS)/bin/mkdocs build --strict
 
 docs-drawn: $(READY)
 	$(BIN)/python docs/generate.py

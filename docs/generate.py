@@ -12,6 +12,7 @@ import io
 import os
 import sys
 from collections.abc import Callable, Iterator
+from enum import Enum
 from importlib import import_module, util
 from itertools import product
 from pathlib import Path
@@ -199,9 +200,17 @@ def public_names(module: ModuleType) -> list[str]:
     ]
 
 
+def options_for(value: object) -> str:
+    """The words of an enumeration are shown, though most need no text of their own."""
+    is_enumeration = isinstance(value, type) and issubclass(value, Enum)
+    return "    options:\n      show_if_no_docstring: true\n" if is_enumeration else ""
+
+
 def api_page(module: ModuleType) -> str:
     """The page of a module, out of its docstrings."""
-    names = "\n".join(f"::: {module.__name__}.{name}\n" for name in public_names(module))
+    names = "\n".join(
+        f"::: {module.__name__}.{name}\n{options_for(getattr(module, name))}" for name in public_names(module)
+    )
     return f"# {module.__name__}\n\n::: {module.__name__}\n    options:\n      members: false\n\n{names}"
 
 

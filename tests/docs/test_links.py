@@ -35,6 +35,13 @@ def test_a_link_leads_to_a_file_and_an_anchor_that_are_there(page: Page, target:
         assert fragment in {anchor(heading) for heading in found.headings}
 
 
+def test_the_site_s_menu_has_each_page_once() -> None:
+    """A page that is in no menu is found by nobody."""
+    menu = (ROOT / "mkdocs.yml").read_text(encoding="utf-8").partition("\nnav:\n")[2].partition("\n\n")[0]
+    listed = re.findall(r"(\S+\.md)$", menu, flags=re.MULTILINE)
+    assert sorted(listed) == sorted(name.removeprefix("docs/") for name in PAGES if name.startswith("docs/"))
+
+
 @pytest.mark.parametrize("page", tuple(PAGES.values()), ids=tuple(PAGES))
 def test_a_file_that_is_named_is_there(page: Page) -> None:
     """A path of the project that a page names in its text."""
