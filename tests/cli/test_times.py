@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cli.support import AT, Bench
-from sandbox_pin.cli.times import age, describe_duration, duration, local_time, parse_time
+from sandbox_pin.cli.times import age, describe_duration, duration, local_time
+from sandbox_pin.shell.moment import parse_time
 
 NOW: Final = datetime(2026, 11, 30, 16, 3, 5, tzinfo=UTC)
 CET: Final = timezone(timedelta(hours=1), "CET")

@@ -11,8 +11,9 @@ from typing import Final
 
 from sandbox_pin.cli.screen import shortened
 from sandbox_pin.cli.timeline_words import BAR_STEPS, RowWords, bar_length, took_words
-from sandbox_pin.cli.times import local_time, parse_time
+from sandbox_pin.cli.times import local_time
 from sandbox_pin.core.modes import Strength, mode_strength
+from sandbox_pin.shell.moment import parse_time
 from sandbox_pin.text import shown
 
 _WIDTH: Final = 380

@@ -16,9 +16,9 @@ from sandbox_pin.cli.log_lines import mode_words
 from sandbox_pin.cli.screen import shortened
 from sandbox_pin.cli.timeline_chart import chart, key
 from sandbox_pin.cli.timeline_words import RowWords, row_words, took_words
-from sandbox_pin.cli.times import parse_time
 from sandbox_pin.core.modes import mode_strength
 from sandbox_pin.core.timeline import Timeline
+from sandbox_pin.shell.moment import parse_time
 from sandbox_pin.text import shown
 
 POLICY: Final = "default-src 'none'; style-src 'unsafe-inline'"

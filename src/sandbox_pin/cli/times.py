@@ -3,20 +3,10 @@
 from datetime import datetime, timedelta, tzinfo
 from typing import Final
 
+from sandbox_pin.shell.moment import parse_time
+
 _UNITS: Final = (("year", 365 * 86400), ("day", 86400), ("hour", 3600), ("minute", 60), ("second", 1))
 _SHORT_UNITS: Final = (("d", 86400), ("h", 3600), ("min", 60), ("s", 1))
-
-
-def parse_time(text: str) -> datetime | None:
-    """The moment that a stored text names; ``None`` where it is no time, or one without its zone.
-
-    The time in a pin's record or a log's entry is any short text (design: "The record").
-    """
-    try:
-        moment = datetime.fromisoformat(text)
-    except ValueError:
-        return None
-    return None if moment.tzinfo is None else moment
 
 
 def local_time(text: str, zone: tzinfo | None) -> str:

@@ -23,7 +23,7 @@ from sandbox_pin.core.state import (
     read_protocol,
     replace_pin,
 )
-from sandbox_pin.core.strict_json import DecodingError, find_members
+from sandbox_pin.core.strict_json import DecodingError, find_members, named_members
 from sandbox_pin.errors import ConfigurationError, StateError
 
 PROTOCOL: Final = PINNED_SINCE
@@ -81,21 +81,7 @@ class RunState(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     launch: LaunchProcess | None = None
 
 
-class _Key:
-    """A key that equals no other, so that a table keeps each of two that are spelled alike."""
-
-    __slots__ = ("name",)
-
-    def __init__(self, name: str) -> None:
-        self.name = name
-
-
-def _key(_: type, name: str) -> _Key:
-    return _Key(name)
-
-
 _DECODER: Final = msgspec.json.Decoder(RunState)
-_MEMBERS: Final = msgspec.json.Decoder(dict[_Key, msgspec.Raw], dec_hook=_key)
 _OURS: Final = frozenset({*RunState.__struct_fields__, PIN_FIELD})
 _EXPECTED: Final = {
     "": "a run's own fields, each of its type",
@@ -114,7 +100,7 @@ def decode_run_state(raw: bytes, *, run: str) -> tuple[RunState, SandboxPin | Un
     Raises:
         StateError: it is damaged, of a newer protocol, or another run's.
     """
-    members = _our_members(raw)
+    members = named_members(raw, _OURS)
     own = dict(members)
     pin = own.pop(PIN_FIELD, None)
     # Nearly every state is whole, and hundreds of thousands are audited: whatever is odd takes the long way.
@@ -130,7 +116,7 @@ def decode_run_state(raw: bytes, *, run: str) -> tuple[RunState, SandboxPin | Un
 
 def decode_own_fields(raw: bytes, *, run: str) -> RunState:
     """Reads a state file's own fields alone. Arguments and errors as ``decode_run_state``."""
-    return _decode_fields(_our_members(raw), run=run)
+    return _decode_fields(named_members(raw, _OURS), run=run)
 
 
 _Members = Sequence[tuple[str, bytes]]
@@ -157,16 +143,6 @@ def _decode_fields(members: _Members, *, run: str) -> RunState:
     if state.run != run:
         raise StateError(f"found {state.run}", field="run", expected=f"{run}, as the folder is named")
     return state
-
-
-def _our_members(raw: bytes) -> _Members:
-    """What of a state is ours, in order, repeated keys included: the whole of it is walked once."""
-    try:
-        members = _MEMBERS.decode(raw)
-    except DecodingError:
-        return [(key, raw[start:end]) for key, start, end in find_members(raw) if key in _OURS]
-    # The spelling of a key is looked up, as no key equals another.
-    return [(name, bytes(value)) for key, value in members.items() if (name := key.name) in _OURS]
 
 
 def _object(members: _Members, names: set[str]) -> bytes:

@@ -6,7 +6,7 @@ as a table whose keys are told apart by identity, which keeps the repeated ones;
 the standard library's exact decoder.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from json import JSONDecoder
 from typing import Final, NamedTuple
 
@@ -66,6 +66,20 @@ def find_members(raw: bytes) -> list[Member]:
         position = start + memoryview(value).nbytes
         found.append(Member(str(key.name), start, position))
     return found
+
+
+def named_members(raw: bytes, names: Container[str]) -> list[tuple[str, bytes]]:
+    """The members of these names, each with its value's text, in order, repeated keys included.
+
+    Raises:
+        StateError: as ``find_members``.
+    """
+    try:
+        members = _MEMBERS.decode(raw)
+    except DecodingError:
+        return [(key, raw[start:end]) for key, start, end in walk_members(raw) if key in names]
+    # A value is copied where it is asked for alone: the others may be nearly all of the text.
+    return [(name, bytes(value)) for key, value in members.items() if (name := str(key.name)) in names]
 
 
 def _skip_bytes(raw: bytes, position: int) -> int:

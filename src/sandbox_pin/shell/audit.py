@@ -153,16 +153,17 @@ def _is_settled(row: AuditRow) -> bool:
 def _second_looks(looker: Looker, again: Sequence[Place]) -> list[AuditRow]:
     """What these runs are at a later look; whether state and log still differ is asked more than once."""
     settled: list[AuditRow] = []
-    waiting = list(again)
+    differing: list[AuditRow] = []
+    waiting = again
     for times_longer in _PATIENCE:
         if not waiting:
             break
         time.sleep(BETWEEN_TWO_WRITES * times_longer)
-        rows = [(place, looker.look(place)) for place in waiting]
-        last = times_longer == _PATIENCE[-1]
-        settled += [row for _, row in rows if last or not row.differs]
-        waiting = [place for place, row in rows if row.differs and not last]
-    return settled
+        looked = [(place, looker.look(place)) for place in waiting]
+        settled += [row for _, row in looked if not row.differs]
+        differing = [row for _, row in looked if row.differs]
+        waiting = [place for place, row in looked if row.differs]
+    return settled + differing
 
 
 def _told(rows: Sequence[AuditRow], filters: Filters, line: Line) -> Batch:

@@ -24,6 +24,7 @@ from sandbox_pin.shell.audit_folders import Folders
 from sandbox_pin.shell.audit_walk import Place
 from sandbox_pin.shell.check import pin_beside
 from sandbox_pin.shell.durable import read_regular
+from sandbox_pin.shell.moment import parse_time
 from sandbox_pin.shell.reading import read_run
 from sandbox_pin.shell.run_log import FileRunLog, LogEnd
 from sandbox_pin.shell.runs import RunFolder
@@ -166,10 +167,5 @@ class Looker:
 
 
 def _age(recorded_at: str, now: float) -> int | None:
-    try:
-        recorded = datetime.fromisoformat(recorded_at)
-    except ValueError:
-        return None
-    if recorded.tzinfo is None:
-        return None
-    return int((datetime.fromtimestamp(now, UTC) - recorded).total_seconds())
+    recorded = parse_time(recorded_at)
+    return None if recorded is None else int((datetime.fromtimestamp(now, UTC) - recorded).total_seconds())
