@@ -1,5 +1,7 @@
 """Every line compares like with like: both sides give the same answer, and refuse the same."""
 
+import subprocess
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -108,3 +110,17 @@ def test_a_worker_measures_one_side_in_a_process_of_its_own(which: str, tmp_path
 def test_each_reason_for_a_missed_aim_is_of_a_line() -> None:
     """A line that is renamed takes its reason along."""
     assert {line.name for line in lines.all_lines()} >= unmet.WHY.keys()
+
+
+def test_lines_have_the_same_names_whatever_the_interpreter_is_called(tmp_path: Path) -> None:
+    """An environment has its interpreter under three names; results are kept by the lines' names."""
+    called = tmp_path / "another-name"
+    called.symlink_to(sys.executable)
+    program = f"""
+import sys
+sys.path[:0] = {sys.path!r}
+from benchmarks import lines
+print("\\n".join(line.name for line in lines.all_lines()))
+"""
+    told = subprocess.run([called, "-c", program], check=True, capture_output=True, text=True).stdout
+    assert told.splitlines() == [line.name for line in lines.all_lines()]
