@@ -81,7 +81,8 @@ class Line:
         aim: the ratio aimed at.
         agree: whether what the two calls return is the same answer; the tests ask it of lines of ``Calls``.
         packages: the distributions whose versions the page tells.
-        rounds: how many pairs of processes take turns, where the work is too long for the usual number.
+        rounds: how many pairs of processes take turns, where the work is too long for the usual number; then
+            each does it once, without trying it first.
     """
 
     work: str

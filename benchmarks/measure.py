@@ -19,7 +19,7 @@ ROOT: Final = Path(__file__).resolve().parent.parent
 
 def measure(line: Line, folder: Path, *, quick: bool) -> Measured:
     """Runs a line's pairs of processes, the order within a pair changing from one to the next."""
-    rounds = QUICK_ROUNDS if quick else line.rounds or ROUNDS
+    rounds = min(QUICK_ROUNDS if quick else ROUNDS, line.rounds or ROUNDS)
     took: dict[str, list[float]] = {"ours": [], "theirs": []}
     loops = {which: int(run_worker(line, which, folder, loops=0)[0]) for which in took}
     for number in range(rounds):
@@ -34,5 +34,7 @@ def run_worker(line: Line, which: str, folder: Path, *, loops: int) -> list[floa
     command = [sys.executable, "-m", "benchmarks.worker", line.name, which, str(folder), str(output)]
     # As installed: with its bytecode, which the first process writes.
     environment = {key: value for key, value in os.environ.items() if key != "PYTHONDONTWRITEBYTECODE"}
-    _ = subprocess.run([*command, str(loops), str(VALUES)], check=True, cwd=ROOT, env=environment)
+    values, tried = (VALUES, 1) if line.rounds is None else (1, 0)
+    numbers = [str(number) for number in (loops, values, tried)]
+    _ = subprocess.run([*command, *numbers], check=True, cwd=ROOT, env=environment)
     return msgspec.json.decode(output.read_bytes(), type=list[float])

@@ -1,7 +1,8 @@
 """One short process that measures one side of one line; ``measure.py`` starts it.
 
-Usage: python -m benchmarks.worker NAME ours|theirs FOLDER OUTPUT LOOPS VALUES
-LOOPS 0 finds out how many calls fill one value's time, and writes that number alone.
+Usage: python -m benchmarks.worker NAME ours|theirs FOLDER OUTPUT LOOPS VALUES TRIED
+LOOPS 0 finds out how many calls fill one value's time, and writes that number alone. TRIED is how many times
+the work is done before it is timed.
 """
 
 import contextlib
@@ -23,22 +24,22 @@ MIN_TIME = 0.05
 
 def main() -> None:
     """Measures, and writes a list of numbers."""
-    name, which, folder, output, loops, values = sys.argv[1:]
+    name, which, folder, output, loops, values, tried = sys.argv[1:]
     line = next(line for line in all_lines() if line.name == name)
     side = line.ours if which == "ours" else line.theirs
-    numbers = numbers_of(side, Path(folder), loops=int(loops), values=int(values))
+    numbers = numbers_of(side, Path(folder), loops=int(loops), values=int(values), tried=int(tried))
     _ = Path(output).write_bytes(msgspec.json.encode(numbers))
 
 
-def numbers_of(side: Side, folder: Path, *, loops: int, values: int) -> list[float]:
+def numbers_of(side: Side, folder: Path, *, loops: int, values: int, tried: int) -> list[float]:
     """The side's values, each in seconds for one call; with ``loops`` 0 the number of loops."""
     match side:
         case Figure(take=take):
             return [take(folder)] if loops else [1.0]
         case Calls(prepare=prepare):
-            return _timed(_looped(prepare(folder)), loops, values)
+            return _timed(_looped(prepare(folder)), loops, values, tried)
         case Clocked(prepare=prepare_clocked):
-            return _timed(prepare_clocked(folder), loops, values)
+            return _timed(prepare_clocked(folder), loops, values, tried)
 
 
 def _looped(call: Callable[[], object]) -> Callable[[int], float]:
@@ -52,11 +53,11 @@ def _looped(call: Callable[[], object]) -> Callable[[int], float]:
     return run
 
 
-def _timed(run: Callable[[int], float], loops: int, values: int) -> list[float]:
+def _timed(run: Callable[[int], float], loops: int, values: int, tried: int) -> list[float]:
     runner = pyperf.Runner()
-    how = (
-        ["--loops", str(loops), "--values", str(values), "--warmups", "1"] if loops else ["--calibrate-loops"]
-    )
+    how = ["--calibrate-loops"]
+    if loops:
+        how = ["--loops", str(loops), "--values", str(values), "--warmups", str(tried)]
     runner.parse_args(["--worker", "--quiet", "--min-time", str(MIN_TIME), *how])
     with contextlib.redirect_stdout(io.StringIO()):
         benchmark = runner.bench_time_func("side", run)

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from cli.support import AT, FLAG, TRUE, Bench, Ended, end_of, needs_sandbox, snapshot
+from sandbox_pin.cli.terminal import json_line
 
 NASTY = "a\nb\rc\x1b[31md\u2028e\u202ef\x85g\x07h"
 NASTY_NAMES = [
@@ -254,3 +255,13 @@ def test_what_the_sandbox_says_of_a_failure_is_escaped(bench: Bench) -> None:
     assert ours
     assert all(line.isprintable() for line in ours)
     assert bench.log()[0]["at"] == AT
+
+
+@pytest.mark.parametrize("beside", ["", "é"], ids=["ascii alone", "and other text"])
+def test_no_character_leaves_json_raw_that_is_not_printable(beside: str) -> None:
+    """Each of the first 64 Ki that can be encoded, DEL and the C1 controls among them; and it reads back."""
+    for number in [*range(0xD800), *range(0xE000, 0x10000)]:
+        text = f"{chr(number)}{beside}"
+        line = json_line([text])
+        assert line.isprintable()
+        assert json.loads(line) == [text]

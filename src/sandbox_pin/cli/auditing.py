@@ -1,6 +1,7 @@
 """``audit``: tells every run's pin below some folders, and finds those that are held to too little."""
 
 import contextlib
+import gc
 import sys
 import time
 from collections.abc import Callable, Generator, Mapping
@@ -93,6 +94,7 @@ def _audit(
     line = json_row if as_json else csv_line if as_csv else table_line
     header = None if as_json else CSV_HEADER if as_csv else TABLE_HEADER
     summary = Summary(found=0, counts={})
+    gc.freeze()  # what is imported stays: no collection looks through it once more, in the workers neither
     batches = look_in_parallel(audit, line=line, jobs=jobs)
     with contextlib.closing(batches), _progress() as tell:
         for batch in batches:

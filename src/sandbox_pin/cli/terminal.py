@@ -19,6 +19,7 @@ from sandbox_pin.cli.screen import Screen, fitted
 from sandbox_pin.text import shown
 
 _STANDARD_ERROR: Final = 2
+_DELETE: Final = b"\x7f"
 
 
 def say(text: str) -> None:
@@ -69,8 +70,10 @@ def show_json(value: object) -> None:
 
 def json_line(value: object) -> str:
     """A value as one line of JSON, what is not printable in it escaped."""
-    text = msgspec.json.encode(value).decode()
-    if text.isprintable():
+    raw = msgspec.json.encode(value)
+    text = raw.decode()
+    # JSON has all control characters of ASCII escaped, but for one.
+    if (raw.isascii() and _DELETE not in raw) or text.isprintable():
         return text
     return "".join(
         character if character.isprintable() else json.dumps(character)[1:-1] for character in text

@@ -9,7 +9,7 @@ from enum import StrEnum
 from typing import Annotated, Final
 
 import msgspec
-from msgspec import Meta, Struct
+from msgspec import Meta, Raw, Struct
 
 from sandbox_pin.core.event import RunName
 from sandbox_pin.core.explain import explained
@@ -83,6 +83,7 @@ class RunState(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 _DECODER: Final = msgspec.json.Decoder(RunState)
 _OURS: Final = frozenset({*RunState.__struct_fields__, PIN_FIELD})
+_KEYS: Final = {name: f'"{name}":'.encode() for name in _OURS}
 _EXPECTED: Final = {
     "": "a run's own fields, each of its type",
     "kind": "local or remote",
@@ -104,7 +105,7 @@ def decode_run_state(raw: bytes, *, run: str) -> tuple[RunState, SandboxPin | Un
     own = dict(members)
     pin = own.pop(PIN_FIELD, None)
     # Nearly every state is whole, and hundreds of thousands are audited: whatever is odd takes the long way.
-    if pin is not None and len(own) + 1 == len(members) and own.get(PROTOCOL_FIELD, b"").isdigit():
+    if pin is not None and len(own) + 1 == len(members) and bytes(own.get(PROTOCOL_FIELD, b"")).isdigit():
         with contextlib.suppress(StateError, *DecodingError):
             state = _DECODER.decode(_joined(own.items()))
             found = decode_pin(msgspec.json.format(pin, indent=-1))
@@ -119,7 +120,7 @@ def decode_own_fields(raw: bytes, *, run: str) -> RunState:
     return _decode_fields(named_members(raw, _OURS), run=run)
 
 
-_Members = Sequence[tuple[str, bytes]]
+_Members = Sequence[tuple[str, bytes | Raw]]
 
 
 def _decode_fields(members: _Members, *, run: str) -> RunState:
@@ -150,8 +151,8 @@ def _object(members: _Members, names: set[str]) -> bytes:
     return _joined((name, value) for name, value in members if name in names)
 
 
-def _joined(members: Iterable[tuple[str, bytes]]) -> bytes:
-    return b"{%s}" % b",".join([b'"%s":%s' % (name.encode(), value) for name, value in members])
+def _joined(members: Iterable[tuple[str, bytes | Raw]]) -> bytes:
+    return b"{%s}" % b",".join([_KEYS[name] + value for name, value in members])
 
 
 def encode_run_state(state: RunState, pin: SandboxPin) -> bytes:

@@ -4,16 +4,14 @@ A state belongs to its orchestrator: everything in it but the pin is skipped on 
 byte on writing. So nothing here raises for what stands elsewhere in it, as long as the object can be walked.
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from functools import cache
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 import msgspec
-from msgspec import Raw
 
 from sandbox_pin.core.modes import RunKind
 from sandbox_pin.core.record import SandboxPin, Unpinned, decode_pin, encode_pin
-from sandbox_pin.core.strict_json import DecodingError, find_members, walk_members
+from sandbox_pin.core.strict_json import DecodingError, find_members, named_members
 from sandbox_pin.errors import StateError
 
 PIN_FIELD: Final = "sandbox_pin"
@@ -24,48 +22,7 @@ PINNED_SINCE: Final = 12
 
 _PIN_KEY: Final = f'"{PIN_FIELD}"'.encode()
 _BACKSLASH: Final = b"\\"
-
-
-class _Values:
-    """The values that a key has in a state, in order: more than one where it is repeated."""
-
-    values: tuple[Raw, ...] = ()
-
-
-class _EachValue:
-    """An attribute that keeps every value that it is set to.
-
-    msgspec sets a dataclass's attribute each time that the key is there, however the key is spelled. A plain
-    attribute would keep the last value alone, and a repeated key would go unseen. That one was never set is
-    no error to msgspec either, as it finds this in its place.
-    """
-
-    def __set__(self, found: _Values, value: Raw) -> None:
-        found.values += (value,)
-
-
-@cache
-def _readers() -> Mapping[str, Callable[[bytes], _Values]]:
-    """For each key that is read, what walks past every other member, and makes nothing of it."""
-    # Imported here: it takes longer than all of the core, and most commands read no state by this.
-    from dataclasses import dataclass  # noqa: PLC0415
-
-    @dataclass
-    class Pins(_Values):
-        sandbox_pin: Raw
-
-    @dataclass
-    class Protocols(_Values):
-        protocol: Raw
-
-    @dataclass
-    class Kinds(_Values):
-        kind: Raw
-
-    kept: dict[str, type[_Values]] = {PIN_FIELD: Pins, PROTOCOL_FIELD: Protocols, KIND_FIELD: Kinds}
-    for name, values in kept.items():
-        setattr(values, name, _EachValue())
-    return {name: msgspec.json.Decoder(values).decode for name, values in kept.items()}
+_ALONE: Final = {name: frozenset((name,)) for name in (PIN_FIELD, PROTOCOL_FIELD, KIND_FIELD)}
 
 
 def read_pin(state: bytes, *, pinned_since: int | None = PINNED_SINCE) -> SandboxPin | Unpinned:
@@ -192,22 +149,18 @@ def _place_of_pin(state: bytes) -> tuple[int, int] | None:
     if value is None:
         return None
     try:
-        _ = _readers()[PIN_FIELD](b"{" + state[key:])
-    except DecodingError:
+        _ = named_members(b"{" + state[key:], _ALONE[PIN_FIELD])
+    except StateError:
         return None
     start = state.index(value, key + len(_PIN_KEY))
     return start, start + len(value)
 
 
 def _only_value(state: bytes, name: str) -> bytes | None:
-    values: Sequence[bytes | Raw]
-    try:
-        values = _readers()[name](state).values
-    except DecodingError:
-        values = [state[member.start : member.end] for member in walk_members(state) if member.key == name]
-    if len(values) == 1:
-        return bytes(values[0])
-    _refuse_several(values, name)
+    found = named_members(state, _ALONE[name])
+    if len(found) == 1:
+        return bytes(found[0][1])
+    _refuse_several(found, name)
     return None
 
 

@@ -2,15 +2,17 @@
 
 msgspec reads fast, but takes a repeated key (the last one wins, msgspec issue 648) and refuses ``NaN`` and
 lone surrogates, which the standard library's writer puts into fields that are not ours. So an object is read
-as a table whose keys are told apart by identity, which keeps the repeated ones; and where msgspec can't, by
-the standard library's exact decoder.
+as a table whose keys are told apart by identity, which keeps the repeated ones, or into attributes that keep
+each value; and where msgspec can't, by the standard library's exact decoder.
 """
 
-from collections.abc import Callable, Container
+from collections.abc import Callable, Sequence
+from functools import cache
 from json import JSONDecoder
 from typing import Final, NamedTuple
 
 import msgspec
+from msgspec import Raw
 
 from sandbox_pin.errors import StateError
 
@@ -46,7 +48,7 @@ def _key(_: type, name: object) -> _Key:
     return _Key(name)
 
 
-_MEMBERS: Final = msgspec.json.Decoder(dict[_Key, msgspec.Raw], dec_hook=_key)
+_MEMBERS: Final = msgspec.json.Decoder(dict[_Key, Raw], dec_hook=_key)
 
 
 def find_members(raw: bytes) -> list[Member]:
@@ -68,18 +70,49 @@ def find_members(raw: bytes) -> list[Member]:
     return found
 
 
-def named_members(raw: bytes, names: Container[str]) -> list[tuple[str, bytes]]:
+class _Named:
+    """The members of some names that an object has, in order."""
+
+    members: tuple[tuple[str, Raw], ...] = ()
+
+
+class _EachValue:
+    """An attribute that keeps every value that it is set to.
+
+    msgspec sets a dataclass's attribute each time that the key is there, however the key is spelled. A plain
+    attribute would keep the last value alone, and a repeated key would go unseen. That one was never set is
+    no error to msgspec either, as it finds this in its place.
+    """
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __set__(self, found: _Named, value: Raw) -> None:
+        found.members += ((self._name, value),)
+
+
+@cache
+def _reader(names: frozenset[str]) -> Callable[[bytes], _Named]:
+    """What keeps the members of these names, and walks past every other without making anything of it."""
+    # Imported here: it takes longer than all of the core, and not every command reads a state.
+    from dataclasses import make_dataclass  # noqa: PLC0415
+
+    named: type[_Named] = make_dataclass("Named", [(name, Raw) for name in names], bases=(_Named,))
+    for name in names:
+        setattr(named, name, _EachValue(name))
+    return msgspec.json.Decoder(named).decode
+
+
+def named_members(raw: bytes, names: frozenset[str]) -> Sequence[tuple[str, bytes | Raw]]:
     """The members of these names, each with its value's text, in order, repeated keys included.
 
     Raises:
         StateError: as ``find_members``.
     """
     try:
-        members = _MEMBERS.decode(raw)
+        return _reader(names)(raw).members
     except DecodingError:
         return [(key, raw[start:end]) for key, start, end in walk_members(raw) if key in names]
-    # A value is copied where it is asked for alone: the others may be nearly all of the text.
-    return [(name, bytes(value)) for key, value in members.items() if (name := str(key.name)) in names]
 
 
 def _skip_bytes(raw: bytes, position: int) -> int:

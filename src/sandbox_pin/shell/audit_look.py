@@ -63,7 +63,7 @@ class Looker:
         self._roots = roots
         self._folders = Folders(roots)
         self._foreign = foreign
-        self._now = now
+        self._now = datetime.fromtimestamp(now, UTC)
 
     def close(self) -> None:
         """Closes the folder that was looked at last."""
@@ -166,6 +166,6 @@ class Looker:
         )
 
 
-def _age(recorded_at: str, now: float) -> int | None:
+def _age(recorded_at: str, now: datetime) -> int | None:
     recorded = parse_time(recorded_at)
-    return None if recorded is None else int((datetime.fromtimestamp(now, UTC) - recorded).total_seconds())
+    return None if recorded is None else int((now - recorded).total_seconds())

@@ -4,7 +4,6 @@ So nothing is sent to a worker, and what comes back is told already; a worker wa
 """
 
 import contextlib
-import gc
 import itertools
 import os
 import signal
@@ -108,7 +107,6 @@ def _work(
     _ = signal.signal(signal.SIGINT, signal.SIG_IGN)
     for receiver in receivers:
         receiver.close()
-    gc.freeze()
     encode = msgspec.msgpack.Encoder().encode
     with contextlib.suppress(BrokenPipeError):
         for batch in look_at_all(audit, line=line, share=share):

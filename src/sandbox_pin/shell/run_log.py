@@ -144,7 +144,7 @@ class FileRunLog:
             length = _FIRST
             while True:
                 start = max(0, size - length)
-                end = self._end_of(_whole_lines(self._read(descriptor, start, size), cut=start > 0))
+                end = self._end_of(_lines_backwards(self._read(descriptor, start, size), cut=start > 0))
                 if end.tail.entry is not None and (end.launch is not None or length >= _BLOCK):
                     return end
                 if start == 0:
@@ -225,10 +225,10 @@ class FileRunLog:
         descriptor, size = self._opened_sized()
         try:
             start = max(0, size - _BLOCK)
-            lines = _whole_lines(self._read(descriptor, start, size), cut=start > 0)
+            lines = [*_lines_backwards(self._read(descriptor, start, size), cut=start > 0)]
         finally:
             os.close(descriptor)
-        told = [_told(line) for line in lines if line.strip()]
+        told = [_told(line) for line in reversed(lines) if line.strip()]
         return [entry for entry in told if not isinstance(entry, Garbage | Damaged)]
 
     def last_request(self) -> SandboxRequest | None:
@@ -240,11 +240,11 @@ class FileRunLog:
                     return entry.request
         return None
 
-    def _end_of(self, lines: list[bytes]) -> LogEnd:
+    def _end_of(self, lines: Iterator[bytes]) -> LogEnd:
         passed_over = 0
         last: Entry | None = None
         ended: LaunchEnded | None = None
-        for line in reversed(lines):
+        for line in lines:
             if not line.strip():
                 continue
             found = self._decoded(line) if last is None else _told(line)
@@ -291,10 +291,14 @@ def _unwritable(error: StateError) -> StorageError:
     return StorageError(error.problem, file=error.file, expected=error.expected)
 
 
-def _whole_lines(block: bytes, *, cut: bool) -> list[bytes]:
-    """Its lines; what the block cuts is none, as its beginning may make it another's text."""
-    first, *lines = block.split(b"\n")
-    return lines if cut else [first, *lines]
+def _lines_backwards(block: bytes, *, cut: bool) -> Iterator[bytes]:
+    """Its lines, the last first; what the block cuts is none, as its beginning may make it another's text."""
+    end = len(block)
+    while (before := block.rfind(b"\n", 0, end)) >= 0:
+        yield block[before + 1 : end]
+        end = before
+    if not cut:
+        yield block[:end]
 
 
 def _told(line: bytes) -> LogLine:
