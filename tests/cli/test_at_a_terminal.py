@@ -99,7 +99,8 @@ def test_what_is_meant_to_be_copied_is_whole_at_any_width(bench: Bench) -> None:
     config = bench.config('[sandbox]\nmode = "required"\n', f"{'long' * 40}.toml")
     _ = bench.make("r1", "disabled", status="blocked")
     _ = bench.succeeds("unblock", "r1", "--config", config)
-    assert f"--config {config}\n" in bench.at_a_terminal("step", "r1", "--", TRUE, width=40).out
+    for words in (("step", "r1", "--", TRUE), ("explain", "r1")):
+        assert f"--config {config}\n" in bench.at_a_terminal(*words, width=40).out
 
 
 @pytest.mark.parametrize("command", ["status", "log"])

@@ -79,7 +79,8 @@ def _check(
         show_json(_CheckResult(run=checked.run, applied=checked.applied, decision=decision))
     if isinstance(decision, Refuse):
         accepts = consent.mode if consent.given else None
-        say_lines(refusal_lines(decision, accepts=accepts, screen=screen_of(sys.stderr)))
+        screen = screen_of(sys.stderr)
+        say_lines(refusal_lines(decision, accepts=accepts, pinned_by=checked.pinned_by, screen=screen))
         return ExitStatus.REFUSED
     if not as_json:
         show(f"{'dry run: ' if dry_run else ''}{describe_decision(decision)}")

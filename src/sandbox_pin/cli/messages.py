@@ -17,8 +17,8 @@ def refusal_lines(
     decision: Refuse,
     *,
     accepts: str | None,
-    pinned_by: SandboxRequest | None = None,
-    screen: Screen | None = None,
+    pinned_by: SandboxRequest | None,
+    screen: Screen | None,
 ) -> list[str]:
     """Why a request is refused, and what to do.
 

@@ -218,8 +218,8 @@ def _show_explanation(explanation: Explanation, screen: Screen | None) -> None:
         tell("problem", problem)
     tell("next", explanation.next_command)
     if isinstance(decision, Refuse):
-        for line in refusal_lines(decision, accepts=None, screen=screen):
-            tell("", line)
+        for line in refusal_lines(decision, accepts=None, pinned_by=explanation.pinned_by, screen=screen):
+            show(f"{'':{_LABEL}}{line}")  # to be copied from: whole, as the refusal itself tells it
 
 
 def _tell(label: str, text: str, screen: Screen | None) -> None:

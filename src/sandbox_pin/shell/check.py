@@ -15,6 +15,7 @@ from sandbox_pin.core.decision import Decision, Refuse, Strengthen
 from sandbox_pin.core.describe import describe_difference
 from sandbox_pin.core.modes import RunKind
 from sandbox_pin.core.record import Disputed, SandboxPin, Unpinned
+from sandbox_pin.core.request import SandboxRequest
 from sandbox_pin.core.rule import decide, pin_in_force
 from sandbox_pin.core.state import read_pin, replace_pin
 from sandbox_pin.errors import StateError, StorageError, UsageError
@@ -87,11 +88,13 @@ class Checked(Struct, frozen=True, kw_only=True):
         run: the run's id in the log.
         decision: what was decided.
         applied: whether it was carried out; a dry run and a refusal are not.
+        pinned_by: of a refused request: the one that the run was last pinned by, where its log tells.
     """
 
     run: str
     decision: Decision
     applied: bool
+    pinned_by: SandboxRequest | None = None
 
 
 def check_run(
@@ -140,7 +143,10 @@ def check_run(
             accept_config_change=asked.consent.covers(requested.request),
             at=now(),
         )
-        if dry_run or isinstance(decision, Refuse):
+        if isinstance(decision, Refuse):
+            pinned_by = files.log.last_request()
+            return Checked(run=foreign.name, decision=decision, applied=False, pinned_by=pinned_by)
+        if dry_run:
             return Checked(run=foreign.name, decision=decision, applied=False)
         if reading.log_failure is not None and not isinstance(decision, Strengthen):
             raise reading.log_failure
