@@ -56,6 +56,7 @@ from sandbox_pin.shell import check
 from sandbox_pin.shell.asking import Asked
 from sandbox_pin.shell.check import Checked, ForeignRun, check_run
 from sandbox_pin.shell.continue_run import resume, step, unblock
+from sandbox_pin.shell.guard import Notice
 from sandbox_pin.shell.locks import hold
 from sandbox_pin.shell.outcome import CommandMissing, Outcome
 from sandbox_pin.shell.reading import read_run
@@ -124,7 +125,7 @@ class Plan(NamedTuple):
         return ("flock", "--nonblock", "--close", f"{self.workspace}/{name}", *ends)
 
 
-def keep_quiet(_: str) -> None:
+def keep_quiet(_: Notice) -> None:
     """What the operator is told is looked at elsewhere."""
 
 

@@ -12,7 +12,7 @@ from collections.abc import Generator
 from msgspec import Struct
 
 from sandbox_pin.core.decision import Decision, Refuse, Strengthen
-from sandbox_pin.core.describe import describe_difference
+from sandbox_pin.core.describe import find_difference
 from sandbox_pin.core.modes import RunKind
 from sandbox_pin.core.record import Disputed, SandboxPin, Unpinned
 from sandbox_pin.core.request import SandboxRequest
@@ -118,13 +118,11 @@ def check_run(
     """
     with hold_files(foreign) as files:
         reading = read_foreign(foreign, files)
-        difference = describe_difference(reading.pin, reading.witness)
+        difference = find_difference(reading.pin, reading.witness)
         if difference is not None:
-            tell(f"warning: {difference}")
+            tell(difference)
         if reading.witness is None and not isinstance(reading.pin, Unpinned):
             tell(f"warning: the state alone holds the pin: {foreign.log} has no entry. Is --log right?")
-        if reading.witness is not None and isinstance(reading.pin, Unpinned):
-            tell(f"warning: the run log alone holds the pin: {foreign.state} has none")
         requested = read_request(asked)
         guarded = Guarded(
             configuration=requested.configuration,

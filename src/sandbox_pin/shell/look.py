@@ -3,7 +3,7 @@
 from msgspec import Struct
 
 from sandbox_pin.core.decision import Decision, Refuse
-from sandbox_pin.core.describe import describe_decision, describe_gate
+from sandbox_pin.core.describe import describe_gate
 from sandbox_pin.core.event import LaunchEnded, LaunchStarted
 from sandbox_pin.core.gate import GateDecision, HostCapability, RefuseLaunch, pass_gate
 from sandbox_pin.core.modes import RunKind
@@ -183,7 +183,7 @@ def _next(
     if isinstance(decision, Refuse) or gate is None:
         return "refused; nothing is written or launched"
     if isinstance(gate, RefuseLaunch):
-        return f"the pin is settled ({describe_decision(decision)}), but {describe_gate(gate)}"
+        return f"the pin is settled as the rule says, but {describe_gate(gate)}"
     by = "resume" if status is RunStatus.BLOCKED else "step"
     return f"{by} launches: {describe_gate(gate)}"
 
