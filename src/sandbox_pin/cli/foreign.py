@@ -18,7 +18,8 @@ from sandbox_pin.core.describe import describe_decision
 from sandbox_pin.core.modes import RunKind, SandboxMode
 from sandbox_pin.core.record import describe_pin
 from sandbox_pin.errors import UsageError
-from sandbox_pin.shell.check import ForeignRun, check_run
+from sandbox_pin.shell.check import check_run
+from sandbox_pin.shell.foreign import ForeignRun
 from sandbox_pin.shell.launch import refuse_inside_a_launch
 from sandbox_pin.shell.locks import DEFAULT_WAIT
 from sandbox_pin.shell.recover import recover_files, recover_run

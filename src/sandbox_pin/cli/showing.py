@@ -19,6 +19,7 @@ from sandbox_pin.core.describe import (
     describe_held,
     describe_host,
     describe_request,
+    find_difference,
 )
 from sandbox_pin.core.event import Damaged, Garbage, LaunchEnded, LaunchStarted, LogLine
 from sandbox_pin.core.modes import SandboxMode
@@ -178,7 +179,7 @@ def _show_summary(summary: RunSummary, screen: Screen | None) -> None:
     created = told_time_and_age(summary.created_at, screen)
     tell("run", f"{summary.run} ({summary.kind}, {summary.status})")
     tell("pinned to", describe_held(summary.in_force, tell_time=times_of(screen)))
-    if summary.witness is not None and summary.witness != summary.state_pin:
+    if find_difference(summary.state_pin, summary.witness) is not None:
         tell("", f"the state says {describe_held(summary.state_pin, tell_time=times_of(screen))}")
         tell("", f"the run log says {describe_held(summary.witness, tell_time=times_of(screen))}")
     tell("workspace", summary.workspace or "lost")
