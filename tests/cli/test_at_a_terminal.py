@@ -1,5 +1,6 @@
 """What a person sees at a terminal: lines that fit, times of the own zone; elsewhere whole, stored texts."""
 
+import re
 import sys
 from datetime import UTC, datetime
 from pathlib import Path
@@ -94,12 +95,62 @@ def test_at_a_terminal_times_are_local_and_json_has_the_stored_ones(bench: Bench
     assert refused.out.endswith(f"{FLAG}=disabled\n")
 
 
+def test_at_a_terminal_times_inside_a_sentence_are_local_too(bench: Bench) -> None:
+    """Whatever tells a pin: a difference, a decision, a check. Elsewhere they are as stored."""
+    zone = {"TZ": "<+0330>-3:30"}
+    preferred = {"schema": 1, "mode": "preferred", "source": "created", "recorded_at": AT}
+
+    def commands(run: str) -> list[tuple[str, ...]]:
+        folder = bench.make(run, "disabled")
+        bench.damage(run, sandbox_pin=preferred)
+        files = ("--state", str(folder / "state.json"), "--log", str(folder / "run.jsonl"))
+        return [
+            ("status", run),
+            ("explain", run, "--mode", "required"),
+            ("check", *files, "--kind", "local", "--run", run, "--mode", "required", "--dry-run"),
+            ("step", run, "--mode", "preferred", "--", TRUE),
+        ]
+
+    for words in commands("piped"):
+        ended = bench.real(*words, env=zone)
+        assert f"preferred (created {AT})" in ended.out + ended.err
+    for words in commands("shown"):
+        told = bench.at_a_terminal(*words, env=zone, width=400).out
+        assert "preferred (created 2026-01-01 03:30:00 +0330, " in told
+        assert AT not in told
+
+
+def test_no_command_shows_a_stored_time_at_a_terminal(bench: Bench) -> None:
+    """A log with every change of a pin in it, a recovery too."""
+    _ = bench.make("r1", "disabled")
+    _ = bench.succeeds("step", "r1", "--mode", "preferred", "--", TRUE)
+    _ = bench.succeeds("step", "r1", "--mode", "disabled", FLAG, "--", TRUE)
+    bench.damage("r1", sandbox_pin=None)
+    told = bench.at_a_terminal("recover", "r1", width=400).out
+    assert "is pinned to required (strengthened 20" in told
+    for words in (("log", "r1"), ("log", "r1", "--timeline"), ("status", "r1"), ("list",)):
+        told += bench.at_a_terminal(*words, width=400).out
+    assert not re.search(r"\d\dT\d\d:", told)
+
+
+def test_what_looks_like_a_time_in_a_name_stays_as_it_is(bench: Bench) -> None:
+    """An agent's folder could be named so: what is told of it is its name."""
+    bench.workspace = bench.workspace / f"required (created {AT})"
+    bench.workspace.mkdir()
+    _ = bench.make("r1", "required")
+    told = bench.at_a_terminal("explain", "r1", env={"TZ": "UTC-1"}, width=400).out
+    assert f"workspace  {bench.workspace}\n" in told
+    assert f"may write  {bench.workspace}\n" in told
+    assert "pinned to  required (created 2026-01-01 01:00:00 UTC, " in told
+
+
 def test_what_is_meant_to_be_copied_is_whole_at_any_width(bench: Bench) -> None:
     """A refusal's lines are left to the terminal to break, so that a copy of them works."""
     config = bench.config('[sandbox]\nmode = "required"\n', f"{'long' * 40}.toml")
     _ = bench.make("r1", "disabled", status="blocked")
     _ = bench.succeeds("unblock", "r1", "--config", config)
-    assert f"--config {config}\n" in bench.at_a_terminal("step", "r1", "--", TRUE, width=40).out
+    for words in (("step", "r1", "--", TRUE), ("explain", "r1")):
+        assert f"--config {config}\n" in bench.at_a_terminal(*words, width=40).out
 
 
 @pytest.mark.parametrize("command", ["status", "log"])

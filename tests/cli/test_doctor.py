@@ -15,7 +15,8 @@ from typing import Any, Final
 import pytest
 
 from cli.support import AT, TRUE, Bench, Ended, end_of, needs_sandbox, snapshot
-from sandbox_pin.core.doctor import INSTALL, Subject
+from sandbox_pin.core.doctor_finding import Subject
+from sandbox_pin.core.doctor_host import INSTALL
 
 STOPPED_BEFORE_ITS_PLACE: Final = """
 import os, signal, sys

@@ -1,5 +1,7 @@
 """A weaker request: what is said, and that nothing at all is written or launched."""
 
+import shlex
+
 import pytest
 
 from cli.support import (
@@ -48,6 +50,28 @@ def test_a_refusal_says_what_is_pinned_what_was_asked_from_where_and_what_to_do(
     assert f"{FLAG}=disabled" in ended.err
     assert "Nothing was written or launched" in ended.err
     assert ended.out == ""
+
+
+@pytest.mark.parametrize("option", ["--config", "--mode"])
+def test_whatever_tells_of_a_refusal_names_what_the_run_was_pinned_by(option: str, bench: Bench) -> None:
+    """So that it can be copied: the very file, or the very mode; from the log, for ``check`` too."""
+    bench.make("r1", "disabled", status="blocked")
+    pinned_by = bench.config(PREFERRED, "what pinned.toml") if option == "--config" else "preferred"
+    _ = bench.succeeds("unblock", "r1", option, pinned_by)
+    state, log = (str(bench.root / "r1" / name) for name in ("state.json", "run.jsonl"))
+    files = ("--state", state, "--log", log, "--kind", "local", "--run", "r1")
+    remedy = f"to ask for as much: {option} {shlex.quote(pinned_by)}\n"
+    weaker = bench.config(DISABLED)
+    for words, status in (
+        (("explain", "r1", "--config", weaker), 0),
+        (("step", "r1", "--config", weaker, "--", TRUE), 77),
+        (("check", *files, "--config", weaker), 77),
+        (("check", *files, "--config", weaker, "--dry-run"), 77),
+    ):
+        ended = bench.unchanged(*words, status=status)
+        assert remedy in ended.out + ended.err
+    (told,) = bench.unchanged("explain", "r1", "--json", status=0).objects
+    assert told["pinned_by"] == bench.log()[-1]["request"]
 
 
 @pytest.mark.parametrize(

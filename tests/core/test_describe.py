@@ -1,5 +1,6 @@
 """What an operator reads: each value says what it is, and none of them alike."""
 
+import re
 from typing import Final
 
 import pytest
@@ -36,6 +37,7 @@ from sandbox_pin.core.describe import (
     describe_held,
     describe_host,
     describe_request,
+    find_difference,
 )
 from sandbox_pin.core.gate import (
     Capable,
@@ -47,6 +49,7 @@ from sandbox_pin.core.gate import (
     RunUnenforced,
 )
 
+NOW: Final = "2026-03-03T00:00:00Z"
 PREFERRED: Final = PinV1(mode=SandboxMode.PREFERRED, source=PinSource.CREATED, recorded_at=AT)
 ONE: Final = PinV2(mode=SandboxMode.REQUIRED, source=PinSource.CREATED, recorded_at=AT, backend="one")
 OTHER: Final = PinV2(mode=SandboxMode.REQUIRED, source=PinSource.CREATED, recorded_at=AT, backend="other")
@@ -149,6 +152,25 @@ def test_every_decision_tells_the_pin_after_it(
         assert words.endswith(describe_pin(decision.pin))
 
 
+@given(held_pins, st.none() | held_pins, requests, kinds, st.booleans())
+def test_a_sentence_tells_each_time_in_it_as_it_is_asked_to(
+    state: SandboxPin, witness: SandboxPin | None, request_: SandboxRequest, kind: RunKind, accepted: bool
+) -> None:
+    """And changes nothing else in it."""
+    held = pin_in_force(state, witness, kind=kind)
+    decision = decide(held, request_, kind=kind, accept_config_change=accepted, at=NOW)
+    difference = find_difference(state, witness)
+    sentences = [
+        (describe_held(held, tell_time="<{}>".format), describe_held(held)),
+        (describe_decision(decision, tell_time="<{}>".format), describe_decision(decision)),
+    ]
+    if difference is not None:
+        told = describe_difference(difference, tell_time="<{}>".format)
+        sentences.append((told, describe_difference(difference)))
+    for told, stored in sentences:
+        assert told == re.sub(f"{AT}|{LATER}|{NOW}", r"<\g<0>>", stored)
+
+
 GATES: Final[list[tuple[GateDecision, str]]] = [
     (
         Enforce(asked=SandboxMode.REQUIRED, backend="bubblewrap", program="/usr/bin/bwrap"),
@@ -180,14 +202,20 @@ def test_a_host_says_what_it_can_and_what_to_do(host: HostCapability | None, wor
     assert describe_host(host) == words
 
 
-def test_a_difference_is_told_only_where_both_say_something() -> None:
-    """A state from before pins, and a log without an entry, contradict nothing."""
+def test_a_difference_is_there_where_the_log_says_what_the_state_does_not() -> None:
+    """A log without an entry says nothing; a pin that the log alone holds still holds."""
     disabled = PinV1(mode=SandboxMode.DISABLED, source=PinSource.CREATED, recorded_at=AT)
-    assert describe_difference(PREFERRED, PREFERRED) is None
-    assert describe_difference(PREFERRED, None) is None
-    assert describe_difference(Unpinned(), PREFERRED) is None
-    told = describe_difference(PREFERRED, disabled)
-    assert told == (
+    assert find_difference(PREFERRED, PREFERRED) is None
+    assert find_difference(PREFERRED, None) is None
+    assert find_difference(Unpinned(), None) is None
+    alone = find_difference(Unpinned(), PREFERRED)
+    assert alone is not None
+    assert describe_difference(alone) == (
+        f"the run log alone holds the pin, and the run to preferred (created {AT}): the state has none"
+    )
+    difference = find_difference(PREFERRED, disabled)
+    assert difference is not None
+    assert describe_difference(difference) == (
         f"the state says preferred (created {AT}), the run log disabled (created {AT}); "
         "the run is held to the stronger"
     )

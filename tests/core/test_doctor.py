@@ -4,24 +4,10 @@ import itertools
 
 import pytest
 
-from sandbox_pin.core.doctor import (
-    INSTALL,
-    Fate,
-    Finding,
-    FolderFacts,
-    HostSettings,
-    Leftover,
-    Severity,
-    Subject,
-    Trial,
-    Trusted,
-    judge_host,
-    judge_leftovers,
-    judge_run_root,
-    judge_trials,
-    judge_violations,
-    needs_attention,
-)
+from sandbox_pin.core.doctor import Fate, Leftover, Trial, judge_leftovers, judge_trials, judge_violations
+from sandbox_pin.core.doctor_finding import Finding, Severity, Subject, needs_attention
+from sandbox_pin.core.doctor_host import INSTALL, HostSettings, judge_host
+from sandbox_pin.core.doctor_run_root import FolderFacts, Trusted, judge_run_root
 from sandbox_pin.core.gate import Capable, Incapable
 from sandbox_pin.core.placement import ItemRole, Reason, Violation
 

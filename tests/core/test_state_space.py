@@ -116,7 +116,7 @@ def found(owner: Owner, state: State) -> SandboxPin | Unpinned | Damaged:
 
 @cache
 def in_force(owner: Owner, kind: RunKind, state: State, witness: Witness) -> Held:
-    """What a command finds, as ``shell/reading.py`` and ``shell/check.py`` join it."""
+    """What a command finds, as ``shell/reading.py`` and ``shell/foreign.py`` join it."""
     held = found(owner, state)
     if isinstance(held, Damaged):
         return held

@@ -7,7 +7,8 @@ import pytest
 from msgspec import Struct
 
 from sandbox_pin.core.audit import Finding as AuditFinding
-from sandbox_pin.core.doctor import Fate, Severity, Subject
+from sandbox_pin.core.doctor import Fate
+from sandbox_pin.core.doctor_finding import Severity, Subject
 from sandbox_pin.core.facts import Fact
 from sandbox_pin.core.json_schema import Document
 from sandbox_pin.core.modes import RunKind, SandboxMode

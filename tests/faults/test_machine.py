@@ -50,6 +50,7 @@ from sandbox_pin.core.state import PIN_FIELD, replace_members
 from sandbox_pin.errors import StateError, UsageError
 from sandbox_pin.shell.asking import Asked
 from sandbox_pin.shell.continue_run import resume, step, unblock
+from sandbox_pin.shell.guard import Notice
 from sandbox_pin.shell.outcome import (
     CommandMissing,
     Created,
@@ -76,7 +77,7 @@ EXAMPLES: Final = int(os.environ.get("SANDBOX_PIN_MACHINE_EXAMPLES", "20"))
 modes: Final = st.sampled_from(SandboxMode)
 
 
-def keep_quiet(_: str) -> None:
+def keep_quiet(_: Notice) -> None:
     """What the operator is told is looked at elsewhere."""
 
 

@@ -52,10 +52,12 @@ from sandbox_pin.core.event import (
     decode_line,
 )
 from sandbox_pin.errors import BusyError, UsageError
-from sandbox_pin.shell import check
+from sandbox_pin.shell import foreign
 from sandbox_pin.shell.asking import Asked
-from sandbox_pin.shell.check import Checked, ForeignRun, check_run
+from sandbox_pin.shell.check import Checked, check_run
 from sandbox_pin.shell.continue_run import resume, step, unblock
+from sandbox_pin.shell.foreign import ForeignRun
+from sandbox_pin.shell.guard import Notice
 from sandbox_pin.shell.locks import hold
 from sandbox_pin.shell.outcome import CommandMissing, Outcome
 from sandbox_pin.shell.reading import read_run
@@ -124,7 +126,7 @@ class Plan(NamedTuple):
         return ("flock", "--nonblock", "--close", f"{self.workspace}/{name}", *ends)
 
 
-def keep_quiet(_: str) -> None:
+def keep_quiet(_: Notice) -> None:
     """What the operator is told is looked at elsewhere."""
 
 
@@ -516,7 +518,7 @@ def test_law_4_a_paused_holder_of_foreign_files_makes_others_busy(
 ) -> None:
     plan = Plan(str(tmp_path), ["r"], foreign=True, commands=0, kills=False, seed="")
     begin(plan)
-    monkeypatch.setattr(check, "DEFAULT_WAIT", 0.05)
+    monkeypatch.setattr(foreign, "DEFAULT_WAIT", 0.05)
     state, _ = plan.files("r")
     with opened(state.parent) as descriptor, hold(descriptor, wait=0, shown_as="it"):
         before = snapshot(tmp_path)

@@ -87,7 +87,6 @@ def test_durable_writes_are_made_in_one_place_and_the_named_exceptions() -> None
 CHANGES_A_PIN: Final = {
     "shell/continue_run.py": "carries a decision out",
     "shell/start_run.py": "carries the decision on a new run out",
-    "shell/check.py": "carries a decision out on another orchestrator's files",
     "shell/embedding.py": "carries a decision out over an orchestrator's own state and log",
 }
 
@@ -102,7 +101,7 @@ def test_a_changed_pin_goes_through_one_place() -> None:
             "__init__.py",
             "core/state.py",
             "core/run_state.py",  # a new state
-            "shell/check.py",  # hands it to apply_decision
+            "shell/check.py",  # hands it to apply_request
             "shell/recover.py",  # starts a damaged state anew, under required
         }
         == set()

@@ -8,7 +8,7 @@ import click
 from sandbox_pin.cli.exit_status import ExitStatus
 from sandbox_pin.cli.options import no_words, shared_options
 from sandbox_pin.cli.terminal import show, show_json
-from sandbox_pin.core.doctor import Finding, Severity, needs_attention
+from sandbox_pin.core.doctor_finding import Finding, Severity, needs_attention
 from sandbox_pin.shell.doctor import examine
 from sandbox_pin.shell.launch import refuse_inside_a_launch
 from sandbox_pin.shell.runs import runs_root

@@ -8,16 +8,18 @@ import click
 from msgspec import Struct
 
 from sandbox_pin.cli.exit_status import ExitStatus
-from sandbox_pin.cli.messages import refusal_lines
+from sandbox_pin.cli.messages import refusal_lines, tell_notice
 from sandbox_pin.cli.options import EXIT_STATUSES, asked_for, no_words, shared_options
-from sandbox_pin.cli.terminal import say, say_lines, screen_of, show, show_json
+from sandbox_pin.cli.screen import times_of
+from sandbox_pin.cli.terminal import say_lines, screen_of, show, show_json
 from sandbox_pin.core.consent import Consent
 from sandbox_pin.core.decision import Decision, Refuse
 from sandbox_pin.core.describe import describe_decision
 from sandbox_pin.core.modes import RunKind, SandboxMode
 from sandbox_pin.core.record import describe_pin
 from sandbox_pin.errors import UsageError
-from sandbox_pin.shell.check import ForeignRun, check_run
+from sandbox_pin.shell.check import check_run
+from sandbox_pin.shell.foreign import ForeignRun
 from sandbox_pin.shell.launch import refuse_inside_a_launch
 from sandbox_pin.shell.locks import DEFAULT_WAIT
 from sandbox_pin.shell.recover import recover_files, recover_run
@@ -72,17 +74,19 @@ def _check(
         refuse_inside_a_launch("--accept-config-change")
     foreign = ForeignRun(state=state, log=log, kind=RunKind(kind), run=run, pinned_since=pinned_since)
     checked = check_run(
-        foreign, asked=asked_for(config, mode, consent), trees=trees, dry_run=dry_run, tell=say
+        foreign, asked=asked_for(config, mode, consent), trees=trees, dry_run=dry_run, tell=tell_notice
     )
     decision = checked.decision
     if as_json:
         show_json(_CheckResult(run=checked.run, applied=checked.applied, decision=decision))
     if isinstance(decision, Refuse):
         accepts = consent.mode if consent.given else None
-        say_lines(refusal_lines(decision, accepts=accepts, screen=screen_of(sys.stderr)))
+        screen = screen_of(sys.stderr)
+        say_lines(refusal_lines(decision, accepts=accepts, pinned_by=checked.pinned_by, screen=screen))
         return ExitStatus.REFUSED
     if not as_json:
-        show(f"{'dry run: ' if dry_run else ''}{describe_decision(decision)}")
+        told = describe_decision(decision, tell_time=times_of(screen_of(sys.stdout)))
+        show(f"{'dry run: ' if dry_run else ''}{told}")
     return ExitStatus.OK
 
 
@@ -133,7 +137,8 @@ def _recover(
     show(f"damaged: {recovered.damage}")
     for name in recovered.kept:
         show(f"kept aside as {name}")
-    show(f"the run {recovered.run} is pinned to {describe_pin(recovered.pin)}, and logged so")
+    held = describe_pin(recovered.pin, tell_time=times_of(screen_of(sys.stdout)))
+    show(f"the run {recovered.run} is pinned to {held}, and logged so")
     if run is not None:
         show(f"It is blocked: sandbox-pin unblock {run}, with the run's --config or --mode, makes it ready.")
     show("To go on weaker than required, give the next command --accept-config-change.")

@@ -5,6 +5,7 @@ from typing import Final, Protocol, TypedDict, Unpack
 
 import click
 
+from sandbox_pin.cli.messages import tell_notice
 from sandbox_pin.cli.options import (
     EXIT_STATUSES,
     LaunchingCommand,
@@ -14,7 +15,6 @@ from sandbox_pin.cli.options import (
     shared_options,
 )
 from sandbox_pin.cli.results import ResultFile, finish
-from sandbox_pin.cli.terminal import say
 from sandbox_pin.core.consent import Consent
 from sandbox_pin.core.modes import RunKind, SandboxMode
 from sandbox_pin.errors import SandboxPinError
@@ -67,7 +67,7 @@ def _run(
             workspace=workspace,
             kind=RunKind.REMOTE if remote else RunKind.LOCAL,
             parent=parent,
-            tell=say,
+            tell=tell_notice,
         )
 
     return _finished(start, asked, ResultFile(result, name), given=_given(runs, asked))
@@ -133,7 +133,7 @@ def _taken_further(options: _Options, act: _Further) -> int:
     run = check_run_id(options["run"])
     asked = asked_for(options["config"], options["mode"], options["consent"], options["writable"])
     return _finished(
-        lambda: act(runs_root(options["runs"]), run, asked=asked, wait=options["wait"], tell=say),
+        lambda: act(runs_root(options["runs"]), run, asked=asked, wait=options["wait"], tell=tell_notice),
         asked,
         ResultFile(options["result"], run),
         given=_given(options["runs"], asked),

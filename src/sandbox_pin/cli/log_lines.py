@@ -17,7 +17,7 @@ from sandbox_pin.core.event import (
     RunCreated,
     RunRecovered,
 )
-from sandbox_pin.core.record import SandboxPin, describe_pin, pinned_backend
+from sandbox_pin.core.record import SandboxPin, pinned_backend
 
 
 def log_line(line: LogLine, screen: Screen | None = None) -> str:
@@ -49,7 +49,7 @@ def event_words(entry: Entry) -> str:
             return f"weaker pin ACCEPTED by {entry.operator}: {_change(entry)}; {_asked(entry)}"
         case RunRecovered():
             kept = ", ".join(entry.kept) or "nothing"
-            return f"RECOVERED by {entry.operator}: pinned to {describe_pin(entry.pin)}; kept aside: {kept}"
+            return f"RECOVERED by {entry.operator}: pinned to {mode_words(entry.pin)}; kept aside: {kept}"
         case LaunchStarted(enforced=True):
             return f"launched {entry.program}, sandboxed by {entry.backend} ({entry.asked} asked)"
         case LaunchStarted():

@@ -1,24 +1,27 @@
-"""What a refusal says, as plain functions from values to lines.
+"""What the operator is told while a command goes on, and what a refusal says.
 
 No full stop follows what is meant to be copied: it would become part of an option's value.
 """
 
 import shlex
+import sys
 from typing import assert_never
 
-from sandbox_pin.cli.screen import Screen, told_pin
+from sandbox_pin.cli.screen import Screen, times_of
+from sandbox_pin.cli.terminal import say, screen_of
 from sandbox_pin.core.decision import Refuse, WeakerFact
-from sandbox_pin.core.describe import describe_held
+from sandbox_pin.core.describe import Difference, describe_decision, describe_difference, describe_held
 from sandbox_pin.core.facts import Fact
 from sandbox_pin.core.request import FromFile, FromFlag, SandboxRequest, describe_provenance
+from sandbox_pin.shell.guard import Notice
 
 
 def refusal_lines(
     decision: Refuse,
     *,
     accepts: str | None,
-    pinned_by: SandboxRequest | None = None,
-    screen: Screen | None = None,
+    pinned_by: SandboxRequest | None,
+    screen: Screen | None,
 ) -> list[str]:
     """Why a request is refused, and what to do.
 
@@ -28,7 +31,7 @@ def refusal_lines(
         pinned_by: the request that the run was last pinned by, where that is known.
         screen: the terminal that shows them.
     """
-    held = describe_held(told_pin(decision.pin, screen))
+    held = describe_held(decision.pin, tell_time=times_of(screen))
     lines = [f"refused: the run is pinned to {held}, and this command asks for less:"]
     lines += [_weaker_line(fact) for fact in decision.weaker]
     lines.append("Nothing was written or launched.")
@@ -38,6 +41,22 @@ def refusal_lines(
     lines.append(_how_to_ask_for_as_much(pinned_by))
     lines.append(f"To go on weaker, in the open and logged: --accept-config-change={mode}")
     return lines
+
+
+def tell_notice(notice: Notice) -> None:
+    """Tells the operator what matters while a command goes on, on standard error."""
+    say(notice_words(notice, screen_of(sys.stderr)))
+
+
+def notice_words(notice: Notice, screen: Screen | None) -> str:
+    """A notice in words."""
+    match notice:
+        case str():
+            return notice
+        case Difference():
+            return f"warning: {describe_difference(notice, tell_time=times_of(screen))}"
+        case _:
+            return describe_decision(notice, tell_time=times_of(screen))
 
 
 def _how_to_ask_for_as_much(pinned_by: SandboxRequest | None) -> str:

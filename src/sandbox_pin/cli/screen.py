@@ -5,13 +5,13 @@ read: there every text is whole, and every time is as it is stored.
 """
 
 from datetime import datetime, tzinfo
+from functools import partial
 from typing import Final
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from sandbox_pin.cli.times import age, local_time
-from sandbox_pin.core.record import Disputed, SandboxPin, Unpinned
+from sandbox_pin.core.record import TellTime
 from sandbox_pin.text import shown
 
 _NARROWEST: Final = 24
@@ -45,21 +45,9 @@ def told_time_and_age(text: str, screen: Screen | None) -> str:
     return text if ago is None else f"{local_time(text, screen.zone)}, {ago}"
 
 
-def told_pin(
-    pin: SandboxPin | Disputed | Unpinned | None, screen: Screen | None
-) -> SandboxPin | Disputed | Unpinned | None:
-    """The pin with its time as this terminal tells it, to be described; never to be kept."""
-    match pin:
-        case None | Unpinned():
-            return pin
-        case Disputed(state=state, witness=witness):
-            return Disputed(state=_told(state, screen), witness=_told(witness, screen))
-        case _:
-            return _told(pin, screen)
-
-
-def _told(pin: SandboxPin, screen: Screen | None) -> SandboxPin:
-    return replace(pin, recorded_at=told_time_and_age(pin.recorded_at, screen))
+def times_of(screen: Screen | None) -> TellTime:
+    """How times inside a sentence are told: as ``told_time_and_age`` tells them."""
+    return partial(told_time_and_age, screen=screen)
 
 
 def fitted(text: str, screen: Screen | None, *, indent: int) -> list[str]:

@@ -10,7 +10,7 @@ from sandbox_pin.cli.exit_status import ExitStatus, status_of
 from sandbox_pin.cli.log_lines import event_words, log_line
 from sandbox_pin.cli.messages import refusal_lines
 from sandbox_pin.cli.options import EXIT_STATUSES, asked_for, no_words, shared_options
-from sandbox_pin.cli.screen import Screen, told_pin, told_time_and_age
+from sandbox_pin.cli.screen import Screen, times_of, told_time_and_age
 from sandbox_pin.cli.terminal import say, screen_of, show, show_json
 from sandbox_pin.core.decision import Refuse
 from sandbox_pin.core.describe import (
@@ -19,6 +19,7 @@ from sandbox_pin.core.describe import (
     describe_held,
     describe_host,
     describe_request,
+    find_difference,
 )
 from sandbox_pin.core.event import Damaged, Garbage, LaunchEnded, LaunchStarted, LogLine
 from sandbox_pin.core.modes import SandboxMode
@@ -166,7 +167,7 @@ def _list(words: Words, *, runs: str | None, as_json: bool) -> int:
         if as_json:
             show_json(summary)
         else:
-            held = describe_held(told_pin(summary.in_force, screen))
+            held = describe_held(summary.in_force, tell_time=times_of(screen))
             show(f"{run}  {summary.kind}  {summary.status}  {held}", screen)
     return status
 
@@ -177,10 +178,10 @@ def _show_summary(summary: RunSummary, screen: Screen | None) -> None:
 
     created = told_time_and_age(summary.created_at, screen)
     tell("run", f"{summary.run} ({summary.kind}, {summary.status})")
-    tell("pinned to", describe_held(told_pin(summary.in_force, screen)))
-    if summary.witness is not None and summary.witness != summary.state_pin:
-        tell("", f"the state says {describe_held(told_pin(summary.state_pin, screen))}")
-        tell("", f"the run log says {describe_held(told_pin(summary.witness, screen))}")
+    tell("pinned to", describe_held(summary.in_force, tell_time=times_of(screen)))
+    if find_difference(summary.state_pin, summary.witness) is not None:
+        tell("", f"the state says {describe_held(summary.state_pin, tell_time=times_of(screen))}")
+        tell("", f"the run log says {describe_held(summary.witness, tell_time=times_of(screen))}")
     tell("workspace", summary.workspace or "lost")
     tell("created", created + (f", from {summary.parent}" if summary.parent else ""))
     if summary.last_launch is not None:
@@ -201,7 +202,7 @@ def _show_explanation(explanation: Explanation, screen: Screen | None) -> None:
 
     _show_summary(explanation.summary, screen)
     request, decision, gate = explanation.request, explanation.decision, explanation.gate
-    tell("witness", describe_held(told_pin(explanation.summary.witness, screen)))
+    tell("witness", describe_held(explanation.summary.witness, tell_time=times_of(screen)))
     tell("request", describe_request(request) if request is not None else "can not be read")
     for tree in explanation.trees:
         tell("may write", tree)
@@ -211,15 +212,15 @@ def _show_explanation(explanation: Explanation, screen: Screen | None) -> None:
         tell("placement", "nothing that decides lies where a launch can write")
     tell("host", describe_host(explanation.host))
     if decision is not None:
-        tell("rule", describe_decision(decision))
+        tell("rule", describe_decision(decision, tell_time=times_of(screen)))
     if gate is not None:
         tell("gate", describe_gate(gate))
     for problem in explanation.problems:
         tell("problem", problem)
     tell("next", explanation.next_command)
     if isinstance(decision, Refuse):
-        for line in refusal_lines(decision, accepts=None, screen=screen):
-            tell("", line)
+        for line in refusal_lines(decision, accepts=None, pinned_by=explanation.pinned_by, screen=screen):
+            show(f"{'':{_LABEL}}{line}")  # to be copied from: whole, as the refusal itself tells it
 
 
 def _tell(label: str, text: str, screen: Screen | None) -> None:

@@ -17,7 +17,7 @@ from sandbox_pin.core.event import (
     RunRecovered,
 )
 from sandbox_pin.core.modes import RunKind
-from sandbox_pin.core.record import SandboxPin, describe_pin
+from sandbox_pin.core.record import SandboxPin
 from sandbox_pin.core.timeline import (
     DamagedRow,
     LaunchRow,
@@ -116,7 +116,7 @@ def _pin_words(entry: PinEntry) -> RowWords:
                 details.append(f"made from {parent.run}, which was pinned to {mode_words(parent.pin)}")
         case RunRecovered(kept=kept):
             sign, what, headline = "*", "RECOVERED", after
-            before = "none that could be read" if entry.before is None else describe_pin(entry.before)
+            before = "none that could be read" if entry.before is None else mode_words(entry.before)
             details = [f"pin before: {before}", f"kept aside: {', '.join(kept) or 'nothing'}"]
         case PinUpgraded() | PinStrengthened() | PinAccepted():
             sign, what = _CHANGES[type(entry)]

@@ -5,6 +5,8 @@ Design: "Decision", "The gate", "The pin in force".
 
 from typing import assert_never
 
+from msgspec import Struct
+
 from sandbox_pin.core.decision import Accept, Decision, Refuse, Strengthen, Unchanged, Upgrade
 from sandbox_pin.core.gate import (
     Capable,
@@ -15,33 +17,58 @@ from sandbox_pin.core.gate import (
     RefuseLaunch,
     RunUnenforced,
 )
-from sandbox_pin.core.record import Disputed, SandboxPin, Unpinned, describe_pin
+from sandbox_pin.core.record import Disputed, SandboxPin, TellTime, Unpinned, describe_pin
 from sandbox_pin.core.request import SandboxRequest, describe_provenance
 
 
-def describe_held(pin: SandboxPin | Disputed | Unpinned | None) -> str:
-    """A pin, or what stands in its place, in a few words."""
+def describe_held(pin: SandboxPin | Disputed | Unpinned | None, *, tell_time: TellTime = str) -> str:
+    """A pin, or what stands in its place, in a few words.
+
+    Args:
+        pin: the pin, or what stands in its place.
+        tell_time: how its time is told.
+    """
     match pin:
         case None:
             return "none"
         case Unpinned():
             return "none yet: the state is from before pins"
         case Disputed(state=state, witness=witness):
-            return f"disputed: {describe_pin(state)} by the state, {describe_pin(witness)} by the run log"
+            by_state, by_log = (describe_pin(record, tell_time=tell_time) for record in (state, witness))
+            return f"disputed: {by_state} by the state, {by_log} by the run log"
         case _:
-            return describe_pin(pin)
+            return describe_pin(pin, tell_time=tell_time)
 
 
-def describe_difference(state: SandboxPin | Unpinned, witness: SandboxPin | None) -> str | None:
-    """That state and run log do not say the same; ``None`` where they do, or one says nothing.
+class Difference(Struct, frozen=True, kw_only=True):
+    """State and run log do not say the same of the pin.
 
     A log was cut, a state was put back, or a change was not finished: unseen, the other one's undoing would
     end the pin.
+
+    Attributes:
+        state: the pin that the state holds.
+        witness: the pin that the log's last whole entry carries.
     """
-    if isinstance(state, Unpinned) or witness is None or witness == state:
+
+    state: SandboxPin | Unpinned
+    witness: SandboxPin
+
+
+def find_difference(state: SandboxPin | Unpinned, witness: SandboxPin | None) -> Difference | None:
+    """What differs in state and run log; ``None`` where nothing does, or the log says nothing."""
+    if witness is None or witness == state:
         return None
-    said = f"the state says {describe_pin(state)}, the run log {describe_pin(witness)}"
-    return f"{said}; the run is held to the stronger"
+    return Difference(state=state, witness=witness)
+
+
+def describe_difference(difference: Difference, *, tell_time: TellTime = str) -> str:
+    """The difference, and what the run is held to, in a sentence."""
+    in_log = describe_pin(difference.witness, tell_time=tell_time)
+    if isinstance(difference.state, Unpinned):
+        return f"the run log alone holds the pin, and the run to {in_log}: the state has none"
+    in_state = describe_pin(difference.state, tell_time=tell_time)
+    return f"the state says {in_state}, the run log {in_log}; the run is held to the stronger"
 
 
 def describe_request(request: SandboxRequest) -> str:
@@ -52,23 +79,28 @@ def describe_request(request: SandboxRequest) -> str:
     return line
 
 
-def describe_decision(decision: Decision) -> str:
-    """What the rule decided, in a sentence."""
+def describe_decision(decision: Decision, *, tell_time: TellTime = str) -> str:
+    """What the rule decided, in a sentence.
+
+    Args:
+        decision: the decision.
+        tell_time: how the time of a pin in it is told.
+    """
     match decision:
         case Refuse():
             return f"refused: weaker than the pin in {' and '.join(fact.fact for fact in decision.weaker)}"
-        case Accept(before=before, pin=pin):
-            return (
-                f"the weaker request is accepted: pinned from {describe_held(before)} to {describe_pin(pin)}"
-            )
-        case Strengthen(before=before, pin=pin):
-            return f"the pin rises from {describe_held(before)} to {describe_pin(pin)}"
-        case Upgrade(before=before, pin=pin):
-            return f"the pin is upgraded from {describe_held(before)} to {describe_pin(pin)}"
         case Unchanged(pin=pin):
-            return f"the pin stays {describe_pin(pin)}"
+            return f"the pin stays {describe_pin(pin, tell_time=tell_time)}"
+        case Accept():
+            happened = "the weaker request is accepted: pinned"
+        case Strengthen():
+            happened = "the pin rises"
+        case Upgrade():
+            happened = "the pin is upgraded"
         case _:
             assert_never(decision)
+    before = describe_held(decision.before, tell_time=tell_time)
+    return f"{happened} from {before} to {describe_pin(decision.pin, tell_time=tell_time)}"
 
 
 def describe_gate(gate: GateDecision) -> str:

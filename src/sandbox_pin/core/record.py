@@ -6,6 +6,7 @@ Two laws hold for every function here:
 2. Nothing is encoded that would not read back equal.
 """
 
+from collections.abc import Callable
 from enum import StrEnum
 from typing import Annotated, Final, TypeAlias, assert_never
 
@@ -165,11 +166,20 @@ def encode_pin(pin: SandboxPin | None) -> bytes:
     raise ConfigurationError(f"this pin can't be written: {problem}", field="sandbox_pin")
 
 
-def describe_pin(pin: SandboxPin) -> str:
-    """The pin in a few words: ``required (created 2026-01-01T00:00:00Z)``, with no control character raw."""
+TellTime: TypeAlias = Callable[[str], str]
+"""How a stored time is told inside a sentence; ``str`` tells it as it is stored."""
+
+
+def describe_pin(pin: SandboxPin, *, tell_time: TellTime = str) -> str:
+    """The pin in a few words: ``required (created 2026-01-01T00:00:00Z)``, with no control character raw.
+
+    Args:
+        pin: the pin.
+        tell_time: how its time is told, as to a person whose zone is known.
+    """
     backend = pinned_backend(pin)
     on = f" on {backend}" if backend is not None else ""
-    return shown(f"{pin.mode}{on} ({pin.source} {pin.recorded_at})")
+    return shown(f"{pin.mode}{on} ({pin.source} {tell_time(pin.recorded_at)})")
 
 
 def _is_nothing(raw: bytes | str) -> bool:

@@ -1,83 +1,21 @@
-"""``check``: holds a run to its pin whose state and log another orchestrator keeps, in whatever language.
-
-It decides and applies on their files, and keeps all else in them. Since that orchestrator rewrites its
-state, a missing pin beside a witness is no damage: the witness holds (design: "Damage").
-"""
-
-import contextlib
-import os
-import shlex
-from collections.abc import Generator
+"""``check``: holds a run to its pin that another orchestrator keeps, and keeps all else in its files."""
 
 from msgspec import Struct
 
-from sandbox_pin.core.decision import Decision, Refuse, Strengthen
-from sandbox_pin.core.describe import describe_difference
-from sandbox_pin.core.modes import RunKind
-from sandbox_pin.core.record import Disputed, SandboxPin, Unpinned
-from sandbox_pin.core.rule import decide, pin_in_force
-from sandbox_pin.core.state import read_pin, replace_pin
-from sandbox_pin.errors import StateError, StorageError, UsageError
-from sandbox_pin.shell.apply import apply_decision
+from sandbox_pin.core.decision import Decision, Refuse
+from sandbox_pin.core.describe import find_difference
+from sandbox_pin.core.record import Unpinned
+from sandbox_pin.core.request import SandboxRequest
+from sandbox_pin.core.rule import decide
+from sandbox_pin.core.state import replace_pin
 from sandbox_pin.shell.asking import Asked, read_request
-from sandbox_pin.shell.durable import open_folder, read_regular, replace_file
+from sandbox_pin.shell.durable import replace_file
+from sandbox_pin.shell.embedding import apply_request
+from sandbox_pin.shell.foreign import ForeignRun, hold_files, read_foreign
+from sandbox_pin.shell.foreign import pin_beside as pin_beside  # noqa: PLC0414 - audit_look.py asks for it here
 from sandbox_pin.shell.guard import Guarded, Tell, enforce_placement
 from sandbox_pin.shell.host import find_bubblewrap
-from sandbox_pin.shell.locks import DEFAULT_WAIT, hold
-from sandbox_pin.shell.run_log import FileRunLog, LogTail
-from sandbox_pin.shell.surroundings import now, operator_name
-
-
-class ForeignRun(Struct, frozen=True, kw_only=True):
-    """A run that another orchestrator keeps.
-
-    Attributes:
-        state: the path of its state, one JSON object.
-        log: the path of its run log; it is made with the first change of the pin.
-        kind: who owns the work.
-        run: its id in the log; ``None``: the state's file name, without its ending.
-        pinned_since: the first value of the state's ``protocol`` that has a pin; ``None``: it says nothing of
-            its age.
-    """
-
-    state: str
-    log: str
-    kind: RunKind
-    run: str | None = None
-    pinned_since: int | None = None
-
-    @property
-    def name(self) -> str:
-        """The run's id in the log."""
-        return self.run or os.path.splitext(os.path.basename(self.state))[0]
-
-
-class ForeignFiles(Struct, frozen=True, kw_only=True):
-    """Its state and log, open and held."""
-
-    folder: int
-    name: str
-    log_folder: int
-    log_name: str
-    log: FileRunLog
-
-
-class ForeignReading(Struct, frozen=True, kw_only=True):
-    """What they say.
-
-    Attributes:
-        raw: the state's bytes.
-        pin: the pin in it.
-        witness: the pin that the log's last whole entry carries.
-        log_failure: why the log could not be read at all; ``None`` where it could, or is not there.
-        in_force: the pin that a request is held against.
-    """
-
-    raw: bytes
-    pin: SandboxPin | Unpinned
-    witness: SandboxPin | None
-    log_failure: StorageError | None
-    in_force: SandboxPin | Disputed | Unpinned
+from sandbox_pin.shell.surroundings import now
 
 
 class Checked(Struct, frozen=True, kw_only=True):
@@ -87,11 +25,13 @@ class Checked(Struct, frozen=True, kw_only=True):
         run: the run's id in the log.
         decision: what was decided.
         applied: whether it was carried out; a dry run and a refusal are not.
+        pinned_by: of a refused request: the one that the run was last pinned by, where its log tells.
     """
 
     run: str
     decision: Decision
     applied: bool
+    pinned_by: SandboxRequest | None
 
 
 def check_run(
@@ -115,13 +55,11 @@ def check_run(
     """
     with hold_files(foreign) as files:
         reading = read_foreign(foreign, files)
-        difference = describe_difference(reading.pin, reading.witness)
+        difference = find_difference(reading.pin, reading.witness)
         if difference is not None:
-            tell(f"warning: {difference}")
+            tell(difference)
         if reading.witness is None and not isinstance(reading.pin, Unpinned):
             tell(f"warning: the state alone holds the pin: {foreign.log} has no entry. Is --log right?")
-        if reading.witness is not None and isinstance(reading.pin, Unpinned):
-            tell(f"warning: the run log alone holds the pin: {foreign.state} has none")
         requested = read_request(asked)
         guarded = Guarded(
             configuration=requested.configuration,
@@ -133,115 +71,28 @@ def check_run(
         _ = enforce_placement(
             guarded, held=reading.in_force, request=requested.request, kind=foreign.kind, tell=tell
         )
-        decision = decide(
-            reading.in_force,
-            requested.request,
-            kind=foreign.kind,
-            accept_config_change=asked.consent.covers(requested.request),
-            at=now(),
-        )
-        if dry_run or isinstance(decision, Refuse):
-            return Checked(run=foreign.name, decision=decision, applied=False)
-        if reading.log_failure is not None and not isinstance(decision, Strengthen):
-            raise reading.log_failure
-        applied = apply_decision(
-            decision,
-            state=reading.pin,
-            log=files.log,
-            save=lambda pin: replace_file(
-                files.folder, files.name, replace_pin(reading.raw, pin), shown_as=foreign.state
-            ),
+        request = requested.request
+        accept = asked.consent.covers(request)
+        if dry_run:
+            decision = decide(
+                reading.in_force, request, kind=foreign.kind, accept_config_change=accept, at=now()
+            )
+        else:
+            decision = apply_request(
+                request,
+                state=reading.pin,
+                log=files.log,
+                save=lambda pin: replace_file(
+                    files.folder, files.name, replace_pin(reading.raw, pin), shown_as=foreign.state
+                ),
+                kind=foreign.kind,
+                run=foreign.name,
+                accept_config_change=accept,
+            )
+        refused = isinstance(decision, Refuse)
+        return Checked(
             run=foreign.name,
-            operator=operator_name(),
+            decision=decision,
+            applied=not (dry_run or refused),
+            pinned_by=files.log.last_request() if refused else None,
         )
-        if applied is not None and applied.not_logged is not None:
-            raise applied.not_logged
-    return Checked(run=foreign.name, decision=decision, applied=True)
-
-
-@contextlib.contextmanager
-def hold_files(foreign: ForeignRun) -> Generator[ForeignFiles]:
-    """Opens the folders of state and log, and holds the state's.
-
-    Raises:
-        UsageError: one of the folders is not there.
-        BusyError: another command holds it.
-        StorageError: the system could not open or lock one.
-    """
-    state, log = (os.path.abspath(path) for path in (foreign.state, foreign.log))
-    with contextlib.ExitStack() as stack:
-        folders: list[int] = []
-        for path in (state, log):
-            try:
-                folders.append(open_folder(os.path.dirname(path)))
-            except FileNotFoundError:
-                raise UsageError("its folder does not exist", file=path) from None
-            _ = stack.callback(os.close, folders[-1])
-        stack.enter_context(hold(folders[0], wait=DEFAULT_WAIT, shown_as=os.path.dirname(state)))
-        yield ForeignFiles(
-            folder=folders[0],
-            name=os.path.basename(state),
-            log_folder=folders[1],
-            log_name=os.path.basename(log),
-            log=FileRunLog(folders[1], os.path.basename(log), shown_as=foreign.log),
-        )
-
-
-def read_foreign(foreign: ForeignRun, files: ForeignFiles) -> ForeignReading:
-    """Reads state and log, and joins them.
-
-    Raises:
-        UsageError: there is neither state nor log.
-        StateError: either is damaged, or they speak of different runs or kinds.
-        StorageError: the state could not be read.
-    """
-    try:
-        return _read(foreign, files)
-    except StateError as error:
-        again = ["sandbox-pin", "recover", "--state", foreign.state, "--log", foreign.log]
-        again += ["--kind", foreign.kind, *(["--run", foreign.run] if foreign.run else [])]
-        right = "Are --state, --log, --kind and --run of one run? Nothing was changed."
-        remedy = f"{right} If it is damaged: {shlex.join(again)} keeps it aside and starts anew."
-        raise error.located(file=error.file or foreign.state, remedy=remedy) from None
-
-
-def _read(foreign: ForeignRun, files: ForeignFiles) -> ForeignReading:
-    tail = files.log.find_tail()
-    entry = tail.entry if isinstance(tail, LogTail) else None
-    try:
-        raw = read_regular(files.folder, files.name, shown_as=foreign.state)
-    except FileNotFoundError:
-        if tail is None:
-            raise UsageError("no such state", file=foreign.state) from None
-        raise StateError("missing, though its run log is there", file=foreign.state) from None
-    pin = pin_beside(raw, tail, pinned_since=foreign.pinned_since)
-    if entry is not None:
-        files.log.refuse_another(entry, kind=foreign.kind, run=foreign.name)
-    return ForeignReading(
-        raw=raw,
-        pin=pin,
-        witness=None if entry is None else entry.pin,
-        log_failure=tail if isinstance(tail, StorageError) else None,
-        in_force=pin_in_force(pin, None if entry is None else entry.pin, kind=foreign.kind),
-    )
-
-
-def pin_beside(
-    raw: bytes, tail: LogTail | StorageError | None, *, pinned_since: int | None
-) -> SandboxPin | Unpinned:
-    """The pin in a state that another orchestrator rewrites, beside this end of its log.
-
-    Args:
-        raw: the state's bytes.
-        tail: what the log says, why it can't be read, or that there is none.
-        pinned_since: as in ``ForeignRun``.
-
-    Raises:
-        StateError: the pin is damaged; or it is missing, and neither the log nor the state's age tells why.
-    """
-    pin = read_pin(raw, pinned_since=None)
-    if not isinstance(pin, Unpinned) or (isinstance(tail, LogTail) and tail.entry is not None):
-        return pin
-    if isinstance(tail, LogTail):
-        raise StateError("no pin in it, and no whole entry in the run log beside it")
-    return read_pin(raw, pinned_since=pinned_since)

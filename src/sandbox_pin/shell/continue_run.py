@@ -4,7 +4,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from sandbox_pin.core.decision import Decision, Refuse, Strengthen, Unchanged
-from sandbox_pin.core.describe import describe_decision, describe_difference
+from sandbox_pin.core.describe import find_difference
 from sandbox_pin.core.gate import RefuseLaunch
 from sandbox_pin.core.request import SandboxRequest
 from sandbox_pin.core.rule import decide
@@ -187,7 +187,7 @@ def _apply(folder: RunFolder, reading: RunReading, decision: Decision, tell: Tel
         operator=operator_name(),
     )
     if not isinstance(decision, Unchanged):
-        tell(describe_decision(decision))
+        tell(decision)
     if applied is not None and applied.not_logged is not None:
         tell(f"warning: the pin was raised, but that could not be logged: {applied.not_logged}")
     return folder.load()
@@ -196,6 +196,6 @@ def _apply(folder: RunFolder, reading: RunReading, decision: Decision, tell: Tel
 def _tell_reading(folder: RunFolder, reading: RunReading, tell: Tell) -> None:
     if reading.passed_over:
         tell(f"warning: {reading.passed_over} torn line(s) at the end of {folder.log.shown_as} passed over")
-    difference = describe_difference(reading.loaded.pin, reading.witness)
+    difference = find_difference(reading.loaded.pin, reading.witness)
     if difference is not None:
-        tell(f"warning: {difference}")
+        tell(difference)

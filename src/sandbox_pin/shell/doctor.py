@@ -1,4 +1,4 @@
-"""``doctor``: gathers what ``core/doctor.py`` judges. It changes nothing that stays, unless told to clear."""
+"""``doctor``: gathers what ``core/doctor*.py`` judge. It changes nothing that stays, unless told to clear."""
 
 import os
 import stat
@@ -6,18 +6,10 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from sandbox_pin.core.doctor import (
-    Finding,
-    FolderFacts,
-    HostSettings,
-    Trial,
-    Trusted,
-    judge_host,
-    judge_leftovers,
-    judge_run_root,
-    judge_trials,
-    judge_violations,
-)
+from sandbox_pin.core.doctor import Trial, judge_leftovers, judge_trials, judge_violations
+from sandbox_pin.core.doctor_finding import Finding
+from sandbox_pin.core.doctor_host import HostSettings, judge_host
+from sandbox_pin.core.doctor_run_root import FolderFacts, Trusted, judge_run_root
 from sandbox_pin.core.gate import HostCapability
 from sandbox_pin.core.placement import ItemRole, LaunchTree
 from sandbox_pin.errors import StorageError

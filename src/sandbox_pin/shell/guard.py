@@ -2,10 +2,12 @@
 
 import os
 from collections.abc import Callable
-from typing import Final
+from typing import Final, TypeAlias
 
 from msgspec import Struct
 
+from sandbox_pin.core.decision import Decision
+from sandbox_pin.core.describe import Difference
 from sandbox_pin.core.modes import RunKind, Strength, mode_strength
 from sandbox_pin.core.placement import (
     ItemRole,
@@ -21,7 +23,10 @@ from sandbox_pin.shell.config import ConfigurationFile
 from sandbox_pin.shell.path_walk import PathReader
 from sandbox_pin.shell.placement import gather_item, gather_tree, interpreter_and_package
 
-Tell = Callable[[str], None]
+Notice: TypeAlias = str | Decision | Difference
+"""What the operator must know; a value where it tells a time, so that a time can be told in the own zone."""
+
+Tell: TypeAlias = Callable[[Notice], None]
 """Tells the operator one thing that matters, at once, on standard error."""
 
 _OF_THE_PROGRAM: Final = {ItemRole.INTERPRETER, ItemRole.PACKAGE, ItemRole.SANDBOX_PROGRAM}

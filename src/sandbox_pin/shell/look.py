@@ -3,7 +3,7 @@
 from msgspec import Struct
 
 from sandbox_pin.core.decision import Decision, Refuse
-from sandbox_pin.core.describe import describe_decision, describe_gate
+from sandbox_pin.core.describe import describe_gate
 from sandbox_pin.core.event import LaunchEnded, LaunchStarted
 from sandbox_pin.core.gate import GateDecision, HostCapability, RefuseLaunch, pass_gate
 from sandbox_pin.core.modes import RunKind
@@ -70,6 +70,7 @@ class Explanation(Struct, frozen=True, kw_only=True):
         host: what this host can enforce.
         decision: what the rule says.
         gate: what the gate says; ``None`` where the rule refuses.
+        pinned_by: the request that the run was last pinned by, where its log tells.
         problems: what keeps the command from getting that far, in words.
         next_command: what it would do, in a sentence.
     """
@@ -81,6 +82,7 @@ class Explanation(Struct, frozen=True, kw_only=True):
     host: HostCapability | None
     decision: Decision | None
     gate: GateDecision | None
+    pinned_by: SandboxRequest | None
     problems: tuple[str, ...]
     next_command: str
 
@@ -111,6 +113,7 @@ def explain(root: str, run: str, *, asked: Asked) -> Explanation:
         reading = read_run_unlocked(folder)
         summary = _summary(reading)
         state_path, log_path = folder.state_path, folder.log.shown_as
+        pinned_by = folder.log.last_request()
     problems: list[str] = []
     if summary.busy:
         problems.append("a launch of the run lives, so that the command would find it busy")
@@ -166,6 +169,7 @@ def explain(root: str, run: str, *, asked: Asked) -> Explanation:
         host=host,
         decision=decision,
         gate=gate,
+        pinned_by=pinned_by,
         problems=tuple(problems),
         next_command=_next(tuple(problems), decision, gate, summary.status),
     )
@@ -179,7 +183,7 @@ def _next(
     if isinstance(decision, Refuse) or gate is None:
         return "refused; nothing is written or launched"
     if isinstance(gate, RefuseLaunch):
-        return f"the pin is settled ({describe_decision(decision)}), but {describe_gate(gate)}"
+        return f"the pin is settled as the rule says, but {describe_gate(gate)}"
     by = "resume" if status is RunStatus.BLOCKED else "step"
     return f"{by} launches: {describe_gate(gate)}"
 

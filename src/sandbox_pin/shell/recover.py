@@ -24,8 +24,8 @@ from sandbox_pin.core.run_state import (
 )
 from sandbox_pin.core.state import PIN_FIELD, PROTOCOL_FIELD, read_pin, replace_members, replace_pin
 from sandbox_pin.errors import BusyError, StateError, StorageError, UsageError
-from sandbox_pin.shell.check import ForeignRun, hold_files, read_foreign
 from sandbox_pin.shell.durable import read_regular
+from sandbox_pin.shell.foreign import ForeignRun, hold_files, read_foreign
 from sandbox_pin.shell.new_start import Place, Recovered, refuse_failure, start_anew
 from sandbox_pin.shell.processes import is_alive
 from sandbox_pin.shell.reading import read_run
