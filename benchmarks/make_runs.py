@@ -13,7 +13,8 @@ from typing import Final
 import msgspec
 
 from sandbox_pin import PinSource, RunKind, SandboxMode, SandboxPin, SandboxRequest
-from sandbox_pin.core.event import Entry, LaunchEnded, LaunchStarted, RunCreated, encode_line
+from sandbox_pin.core.event import Entry, LaunchEnded, LaunchStarted, RunCreated
+from sandbox_pin.core.log_line import encode_line
 from sandbox_pin.core.record import make_pin
 from sandbox_pin.core.run_state import PROTOCOL, RunState, RunStatus, encode_run_state
 

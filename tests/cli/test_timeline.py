@@ -20,7 +20,8 @@ from core.strategies import any_texts, entries
 from sandbox_pin.cli.screen import Screen, columns
 from sandbox_pin.cli.timeline_html import POLICY, timeline_html
 from sandbox_pin.cli.timeline_text import legend_lines, timeline_lines
-from sandbox_pin.core.event import Damaged, Garbage, LaunchEnded, LaunchStarted, LogLine
+from sandbox_pin.core.event import LaunchEnded, LaunchStarted
+from sandbox_pin.core.log_line import Damaged, Garbage, LogLine
 from sandbox_pin.core.modes import RunKind, SandboxMode
 from sandbox_pin.core.record import PinSource, PinV1
 from sandbox_pin.core.timeline import make_timeline, timeline_rows

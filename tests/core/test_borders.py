@@ -22,6 +22,7 @@ from sandbox_pin import (
 )
 from sandbox_pin.core.configuration import Configuration, read_configuration
 from sandbox_pin.core.decision import WeakerFact
+from sandbox_pin.core.exact_json import walk_members
 from sandbox_pin.core.facts import Fact
 from sandbox_pin.core.placement import (
     FileObject,
@@ -33,7 +34,7 @@ from sandbox_pin.core.placement import (
     judge_placement,
 )
 from sandbox_pin.core.spelling import nearest, within
-from sandbox_pin.core.strict_json import find_members, walk_members
+from sandbox_pin.core.strict_json import find_members
 
 LOCAL, REMOTE = RunKind.LOCAL, RunKind.REMOTE
 # The parent's kind and mode, the child's kind and request, and what the child is pinned to.

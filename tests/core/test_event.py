@@ -42,16 +42,14 @@ from sandbox_pin import (
 )
 from sandbox_pin.core.event import (
     Entry,
-    Garbage,
     LaunchEnded,
     LaunchStarted,
     PinAccepted,
     PinStrengthened,
     PinUpgraded,
     change_entry,
-    decode_line,
-    encode_line,
 )
+from sandbox_pin.core.log_line import Garbage, decode_line, encode_line
 from sandbox_pin.core.record import make_pin
 
 PIN: Final = PinV1(mode=SandboxMode.REQUIRED, source=PinSource.CREATED, recorded_at=AT)

@@ -3,7 +3,7 @@
 import pytest
 
 from sandbox_pin import StateError, decode_pin
-from sandbox_pin.core.event import decode_line
+from sandbox_pin.core.log_line import decode_line
 
 OFF = '{"schema":1,"mode":"off","source":"created","recorded_at":"x"}'
 PIN = '{"schema":1,"mode":"required","source":"created","recorded_at":"x"}'

@@ -13,8 +13,9 @@ from jsonschema import Draft202012Validator
 
 from core.strategies import entries, pins
 from sandbox_pin import PinV1, PinV2, SandboxPin, StateError, decode_pin, encode_pin
-from sandbox_pin.core.event import Entry, Garbage, decode_line, encode_line
+from sandbox_pin.core.event import Entry
 from sandbox_pin.core.json_schema import Document, json_schema
+from sandbox_pin.core.log_line import Garbage, decode_line, encode_line
 
 ROOT: Final = Path(__file__).parents[2]
 FILES: Final = {Document.PIN: "pin.json", Document.LOG: "run-log.json"}

@@ -22,14 +22,15 @@ from sandbox_pin import (
     read_pin,
 )
 from sandbox_pin.core.configuration import mode_from_text, read_configuration
-from sandbox_pin.core.event import Garbage, LaunchEnded, RunRecovered, decode_line, encode_line
+from sandbox_pin.core.event import LaunchEnded, RunRecovered
+from sandbox_pin.core.exact_json import refuse_repeated_keys, walk_members
 from sandbox_pin.core.gate import RefuseLaunch, pass_gate
+from sandbox_pin.core.log_line import Garbage, decode_line, encode_line
 from sandbox_pin.core.placement import ItemRole, Reason, Violation, describe_violation
 from sandbox_pin.core.placement_violation import describe_violations
 from sandbox_pin.core.run_state import decode_own_fields
 from sandbox_pin.core.spelling import abridged
 from sandbox_pin.core.state import replace_members
-from sandbox_pin.core.strict_json import refuse_repeated_keys, walk_members
 
 RECORD: Final = '{"schema":1,"mode":"required","source":"created","recorded_at":"x"}'
 COMMON: Final = f'"at":"x","run":"r","kind":"local","pin":{RECORD}'

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from core.strategies import BuiltState, Members, Refused, oracle_json, refused, states
 from sandbox_pin import StateError
-from sandbox_pin.core.strict_json import Member, refuse_repeated_keys, walk_members
+from sandbox_pin.core.exact_json import Member, refuse_repeated_keys, walk_members
 
 
 @given(states())

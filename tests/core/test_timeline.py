@@ -9,16 +9,8 @@ from hypothesis.strategies import SearchStrategy
 
 from core.strategies import AT, entries
 from sandbox_pin import PinSource, PinV1, RunKind, SandboxMode, SandboxPin, SandboxRequest
-from sandbox_pin.core.event import (
-    Damaged,
-    Garbage,
-    LaunchEnded,
-    LaunchStarted,
-    LogLine,
-    PinAccepted,
-    RunCreated,
-    RunRecovered,
-)
+from sandbox_pin.core.event import LaunchEnded, LaunchStarted, PinAccepted, RunCreated, RunRecovered
+from sandbox_pin.core.log_line import Damaged, Garbage, LogLine
 from sandbox_pin.core.timeline import (
     DamagedRow,
     LaunchRow,

@@ -30,7 +30,8 @@ from sandbox_pin import (
     pin_in_force,
     read_pin,
 )
-from sandbox_pin.core.event import Entry, Garbage, LaunchStarted, PinAccepted, decode_line
+from sandbox_pin.core.event import Entry, LaunchStarted, PinAccepted
+from sandbox_pin.core.log_line import Garbage, decode_line
 
 
 class Files(NamedTuple):

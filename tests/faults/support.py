@@ -32,8 +32,9 @@ from faults.laws import (
 )
 from faults.protocol import Answer, Job, receive, send
 from sandbox_pin import PinSource, PinV1, RunKind, SandboxMode, SandboxRequest, StateError, Unpinned
-from sandbox_pin.core.event import Entry, PinStrengthened, RunCreated, encode_line
+from sandbox_pin.core.event import Entry, PinStrengthened, RunCreated
 from sandbox_pin.core.gate import Capable
+from sandbox_pin.core.log_line import encode_line
 from sandbox_pin.core.run_state import PROTOCOL, RunState, RunStatus, encode_run_state
 from sandbox_pin.shell.bubblewrap import Profile
 from sandbox_pin.shell.host import find_bubblewrap, probe_host

@@ -36,15 +36,13 @@ from sandbox_pin import (
 from sandbox_pin.core.consent import Consent
 from sandbox_pin.core.event import (
     Entry,
-    Garbage,
     LaunchEnded,
     LaunchStarted,
     PinAccepted,
     PinStrengthened,
     RunRecovered,
-    decode_line,
-    encode_line,
 )
+from sandbox_pin.core.log_line import Garbage, decode_line, encode_line
 from sandbox_pin.core.run_state import RunStatus
 from sandbox_pin.core.state import PIN_FIELD, replace_members
 from sandbox_pin.errors import StateError, UsageError

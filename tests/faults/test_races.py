@@ -49,8 +49,8 @@ from sandbox_pin.core.event import (
     PinStrengthened,
     PinUpgraded,
     RunCreated,
-    decode_line,
 )
+from sandbox_pin.core.log_line import decode_line
 from sandbox_pin.errors import BusyError, UsageError
 from sandbox_pin.shell import foreign
 from sandbox_pin.shell.asking import Asked

@@ -37,7 +37,7 @@ from sandbox_pin import (
     replace_pin,
 )
 from sandbox_pin.core.configuration import read_configuration
-from sandbox_pin.core.event import Garbage, decode_line, encode_line
+from sandbox_pin.core.log_line import Garbage, decode_line, encode_line
 from sandbox_pin.core.placement import Reason, describe_violation, judge_placement
 from sandbox_pin.core.run_state import RunStatus, decode_run_state, encode_changes, encode_run_state
 from sandbox_pin.core.state import replace_members

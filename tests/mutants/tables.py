@@ -25,6 +25,7 @@ DURABLE: Final = "shell/durable.py"
 _QUICK: Final = {
     "core/record.py": ("core/test_record.py", "core/test_messages.py"),
     "core/event.py": ("core/test_event.py", "core/test_messages.py"),
+    "core/log_line.py": ("core/test_event.py", "core/test_messages.py", "shell/test_run_log_messages.py"),
     "core/placement_violation.py": ("core/test_messages.py", "core/test_placement.py"),
     "core/placement_facts.py": ("core/test_placement.py",),
     "core/decision.py": ("core/test_values.py", "core/test_rule.py", "core/test_describe.py"),

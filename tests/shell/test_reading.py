@@ -23,7 +23,7 @@ from sandbox_pin import (
     Unpinned,
     encode_pin,
 )
-from sandbox_pin.core.event import encode_line
+from sandbox_pin.core.log_line import encode_line
 from sandbox_pin.core.run_state import NEWER, LaunchProcess, RunStatus
 from sandbox_pin.errors import StorageError
 from sandbox_pin.shell.processes import identify

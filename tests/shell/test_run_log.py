@@ -17,10 +17,12 @@ from hypothesis.strategies import SearchStrategy
 
 from core.strategies import entries
 from sandbox_pin import RunKind, StateError
-from sandbox_pin.core.event import Damaged, Entry, Garbage, encode_line
-from sandbox_pin.core.strict_json import is_whole_object
+from sandbox_pin.core.event import Entry
+from sandbox_pin.core.exact_json import is_whole_object
+from sandbox_pin.core.log_end import LogTail
+from sandbox_pin.core.log_line import LINE_LIMIT, Damaged, Garbage, encode_line
 from sandbox_pin.errors import StorageError, UncertainStorageError
-from sandbox_pin.shell.run_log import LINE_LIMIT, FileRunLog, LogTail
+from sandbox_pin.shell.run_log import FileRunLog
 from shell.support import ENDED, first_entry, log_in, mode_of, opened, run_python, snapshot, whole_entries
 
 LINE: Final = encode_line(ENDED)
@@ -117,7 +119,7 @@ def test_an_empty_log_has_no_entry(tmp_path: Path) -> None:
 
 APPEND: Final = """
 import sys
-from sandbox_pin.core.event import decode_line
+from sandbox_pin.core.log_line import decode_line
 from sandbox_pin.shell.durable import open_folder
 from sandbox_pin.shell.run_log import FileRunLog
 FileRunLog(open_folder(sys.argv[1]), "run.jsonl", shown_as="log").append(decode_line(sys.argv[2].encode()))

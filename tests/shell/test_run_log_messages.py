@@ -10,8 +10,10 @@ import pytest
 from msgspec.structs import replace
 
 from sandbox_pin import FromFile, RunKind, SandboxPinError, SandboxRequest
-from sandbox_pin.core.event import Damaged, Garbage, LaunchStarted, PinAccepted, decode_line, encode_line
-from sandbox_pin.shell.run_log import LINE_LIMIT, FileRunLog, LogTail
+from sandbox_pin.core.event import LaunchStarted, PinAccepted
+from sandbox_pin.core.log_end import LogTail
+from sandbox_pin.core.log_line import LINE_LIMIT, Damaged, Garbage, decode_line, encode_line
+from sandbox_pin.shell.run_log import FileRunLog
 from shell.support import ENDED, PIN, first_entry, log_in
 
 BLOCK: Final = 64 * 1024

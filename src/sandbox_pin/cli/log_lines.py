@@ -5,18 +5,16 @@ from typing import assert_never
 from sandbox_pin.cli.screen import Screen, told_time
 from sandbox_pin.core.describe import describe_request
 from sandbox_pin.core.event import (
-    Damaged,
     Entry,
-    Garbage,
     LaunchEnded,
     LaunchStarted,
-    LogLine,
     PinAccepted,
     PinStrengthened,
     PinUpgraded,
     RunCreated,
     RunRecovered,
 )
+from sandbox_pin.core.log_line import Damaged, Garbage, LogLine
 from sandbox_pin.core.record import SandboxPin, pinned_backend
 
 

@@ -21,7 +21,8 @@ from sandbox_pin.core.describe import (
     describe_request,
     find_difference,
 )
-from sandbox_pin.core.event import Damaged, Garbage, LaunchEnded, LaunchStarted, LogLine
+from sandbox_pin.core.event import LaunchEnded, LaunchStarted
+from sandbox_pin.core.log_line import Damaged, Garbage, LogLine
 from sandbox_pin.core.modes import SandboxMode
 from sandbox_pin.core.run_state import RunStatus
 from sandbox_pin.errors import SandboxPinError, StateError, UsageError

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from sandbox_pin.cli.output_file import refuse_no_file
 from sandbox_pin.cli.terminal import say, screen_of
 from sandbox_pin.cli.timeline_text import legend_lines, timeline_lines
-from sandbox_pin.core.event import LogLine
+from sandbox_pin.core.log_line import LogLine
 from sandbox_pin.core.run_state import RunStatus
 from sandbox_pin.core.timeline import LaunchRow, OpenEnd, Row, make_timeline, timeline_rows
 from sandbox_pin.errors import SandboxPinError

@@ -4,18 +4,14 @@ Each entry carries ``pin``, the pin that holds from it on; the last whole entry 
 read from its end, and any one entry is enough to know what the run is held to.
 """
 
-from typing import Annotated, Final, TypeAlias, assert_never
+from typing import Annotated, TypeAlias, assert_never
 
-import msgspec
 from msgspec import Meta, Struct
 
 from sandbox_pin.core.decision import Accept, Strengthen, Upgrade
-from sandbox_pin.core.explain import explained
 from sandbox_pin.core.modes import RunKind, SandboxMode
-from sandbox_pin.core.record import EXPECTED, Disputed, SandboxPin, ShortText, Unpinned
+from sandbox_pin.core.record import Disputed, SandboxPin, ShortText, Unpinned
 from sandbox_pin.core.request import SandboxRequest
-from sandbox_pin.core.strict_json import DecodingError, is_whole_object, refuse_repeated_keys
-from sandbox_pin.errors import ConfigurationError, StateError
 
 RunName: TypeAlias = Annotated[str, Meta(min_length=1, max_length=255)]
 
@@ -136,82 +132,6 @@ class LaunchEnded(_Entry, frozen=True, kw_only=True, tag="launch_ended"):
 Entry: TypeAlias = (
     RunCreated | PinUpgraded | PinStrengthened | PinAccepted | RunRecovered | LaunchStarted | LaunchEnded
 )
-
-_DECODER: Final = msgspec.json.Decoder(Entry)
-_ENCODER: Final = msgspec.json.Encoder()
-_EXPECTED: Final = {
-    "": "an entry that this version knows (a newer one needs a newer sandbox-pin)",
-    "event": "an event that this version knows (a newer one needs a newer sandbox-pin)",
-    "kind": "local or remote",
-    **{f"pin.{field}".rstrip("."): right for field, right in EXPECTED.items()},
-}
-
-# Three characters end a line for some readers though not for JSON: no path may forge a second entry.
-_LINE_ENDS: Final = {end.encode(): rf"\u{ord(end):04x}".encode() for end in "\x85\u2028\u2029"}
-
-
-class Garbage(Struct, frozen=True, kw_only=True):
-    """A line that is no whole entry: torn by a crash, or never JSON. It is passed over, and told.
-
-    Attributes:
-        why: what is wrong with it.
-    """
-
-    why: str
-
-
-class Damaged(Struct, frozen=True, kw_only=True):
-    """A whole line that is no entry which this version knows.
-
-    Attributes:
-        why: what is wrong with it.
-    """
-
-    why: str
-
-
-LogLine: TypeAlias = Entry | Garbage | Damaged
-"""What one line of a run log is, whatever it is."""
-
-
-def decode_line(line: bytes) -> Entry | Garbage:
-    """Reads one line of a run log, without its line end.
-
-    Returns:
-        The entry, or ``Garbage`` where the line is no JSON object: torn, cut, overwritten.
-
-    Raises:
-        StateError: the line is a whole JSON object, but no entry that this version knows: that is damage, as
-            the pin that it should carry would be passed over.
-    """
-    try:
-        entry = _DECODER.decode(line)
-    except DecodingError as error:
-        if not is_whole_object(line):
-            return Garbage(why=explained(error, line, {}).problem)
-        raise explained(error, line, _EXPECTED) from None
-    if _ENCODER.encode(entry) != line:
-        refuse_repeated_keys(line)
-    return entry
-
-
-def encode_line(entry: Entry) -> bytes:
-    """One line, without its line end, that every reader of lines takes for one.
-
-    Raises:
-        ConfigurationError: the entry would not read back equal, as a value in it is of a type or length that
-            no reader takes.
-    """
-    try:
-        line = _ENCODER.encode(entry)
-        for end, escape in _LINE_ENDS.items():
-            line = line.replace(end, escape)
-        if decode_line(line) == entry:
-            return line
-        problem = "it would read back as another value"
-    except (StateError, ValueError, TypeError, OverflowError, RecursionError) as error:
-        problem = str(error)
-    raise ConfigurationError(f"this entry can't be logged: {problem}")
 
 
 def change_entry(

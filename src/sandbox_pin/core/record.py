@@ -13,9 +13,10 @@ from typing import Annotated, Final, TypeAlias, assert_never
 import msgspec
 from msgspec import Meta, Struct
 
+from sandbox_pin.core.exact_json import refuse_repeated_keys
 from sandbox_pin.core.explain import explained
 from sandbox_pin.core.modes import SandboxMode
-from sandbox_pin.core.strict_json import DecodingError, refuse_repeated_keys
+from sandbox_pin.core.strict_json import DecodingError
 from sandbox_pin.errors import ConfigurationError, StateError
 from sandbox_pin.text import shown
 

@@ -13,18 +13,16 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from sandbox_pin.core.event import (
-    Damaged,
     Entry,
-    Garbage,
     LaunchEnded,
     LaunchStarted,
-    LogLine,
     PinAccepted,
     PinStrengthened,
     PinUpgraded,
     RunCreated,
     RunRecovered,
 )
+from sandbox_pin.core.log_line import Damaged, Garbage, LogLine
 from sandbox_pin.core.modes import RunKind
 from sandbox_pin.core.record import SandboxPin
 

@@ -23,7 +23,7 @@ except ModuleNotFoundError:
     ) from None
 
 from sandbox_pin.core.describe import describe_decision, describe_held
-from sandbox_pin.core.event import Entry, Garbage, decode_line, encode_line
+from sandbox_pin.core.event import Entry
 from sandbox_pin.core.gate import (
     Capable,
     Enforce,
@@ -34,6 +34,7 @@ from sandbox_pin.core.gate import (
     RunUnenforced,
     pass_gate,
 )
+from sandbox_pin.core.log_line import Garbage, decode_line, encode_line
 from sandbox_pin.core.placement import (
     Item,
     ItemRole,

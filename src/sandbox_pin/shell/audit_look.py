@@ -15,6 +15,7 @@ from sandbox_pin.core.audit import (
     strength_of,
 )
 from sandbox_pin.core.event import LaunchStarted
+from sandbox_pin.core.log_end import LogEnd
 from sandbox_pin.core.modes import RunKind
 from sandbox_pin.core.record import Disputed, SandboxPin, Unpinned
 from sandbox_pin.core.rule import pin_in_force
@@ -26,7 +27,7 @@ from sandbox_pin.shell.check import pin_beside
 from sandbox_pin.shell.durable import read_regular
 from sandbox_pin.shell.moment import parse_time
 from sandbox_pin.shell.reading import read_run
-from sandbox_pin.shell.run_log import FileRunLog, LogEnd
+from sandbox_pin.shell.run_log import FileRunLog
 from sandbox_pin.shell.runs import RunFolder
 
 STEM: Final = "{stem}"

@@ -11,6 +11,7 @@ from collections.abc import Generator
 
 from msgspec import Struct
 
+from sandbox_pin.core.log_end import LogTail
 from sandbox_pin.core.modes import RunKind
 from sandbox_pin.core.record import Disputed, SandboxPin, Unpinned
 from sandbox_pin.core.rule import pin_in_force
@@ -18,7 +19,7 @@ from sandbox_pin.core.state import read_pin
 from sandbox_pin.errors import StateError, StorageError, UsageError
 from sandbox_pin.shell.durable import open_folder, read_regular
 from sandbox_pin.shell.locks import DEFAULT_WAIT, hold
-from sandbox_pin.shell.run_log import FileRunLog, LogTail
+from sandbox_pin.shell.run_log import FileRunLog
 
 
 class ForeignRun(Struct, frozen=True, kw_only=True):

@@ -6,11 +6,13 @@ import stat
 from msgspec import Struct
 from msgspec.structs import replace
 
-from sandbox_pin.core.event import RunRecovered, encode_line
+from sandbox_pin.core.event import RunRecovered
+from sandbox_pin.core.log_end import LogTail
+from sandbox_pin.core.log_line import encode_line
 from sandbox_pin.core.record import SandboxPin
 from sandbox_pin.errors import StateError, StorageError
 from sandbox_pin.shell.durable import flush_folder, replace_file
-from sandbox_pin.shell.run_log import FileRunLog, LogTail
+from sandbox_pin.shell.run_log import FileRunLog
 
 
 class Recovered(Struct, frozen=True, kw_only=True):

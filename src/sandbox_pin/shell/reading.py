@@ -6,12 +6,12 @@ from typing import Final
 from msgspec import Struct
 
 from sandbox_pin.core.event import Entry, LaunchEnded, LaunchStarted
+from sandbox_pin.core.log_end import LogEnd
 from sandbox_pin.core.record import Disputed, SandboxPin, Unpinned
 from sandbox_pin.core.rule import pin_in_force
 from sandbox_pin.core.run_state import PROTOCOL, RunStatus
 from sandbox_pin.errors import StateError, StorageError
 from sandbox_pin.shell.processes import is_alive
-from sandbox_pin.shell.run_log import LogEnd
 from sandbox_pin.shell.runs import LoadedRun, RunFolder
 
 BETWEEN_TWO_WRITES: Final = 0.05

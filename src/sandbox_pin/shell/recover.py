@@ -10,7 +10,8 @@ from collections.abc import Callable
 from msgspec import Struct
 from msgspec.structs import replace
 
-from sandbox_pin.core.event import Damaged, Entry, Garbage, LaunchStarted, RunCreated, RunRecovered
+from sandbox_pin.core.event import Entry, LaunchStarted, RunCreated, RunRecovered
+from sandbox_pin.core.log_line import Damaged, Garbage
 from sandbox_pin.core.modes import RunKind, SandboxMode
 from sandbox_pin.core.record import PinSource, SandboxPin, Unpinned, encode_pin, make_pin, pinned_backend
 from sandbox_pin.core.run_state import (

@@ -6,25 +6,18 @@ from collections.abc import Iterator
 from io import BufferedReader, FileIO
 from typing import Final
 
-from msgspec import Struct
-
 from sandbox_pin.core.event import (
-    Damaged,
     Entry,
-    Garbage,
-    LaunchEnded,
-    LaunchStarted,
-    LogLine,
     PinAccepted,
     PinStrengthened,
     PinUpgraded,
     RunCreated,
-    decode_line,
-    encode_line,
 )
+from sandbox_pin.core.log_end import LogEnd, LogTail, end_of_log, lines_backwards
+from sandbox_pin.core.log_line import LINE_LIMIT, TOO_LONG, Damaged, Garbage, LogLine, encode_line, tell_line
 from sandbox_pin.core.modes import RunKind
 from sandbox_pin.core.request import SandboxRequest
-from sandbox_pin.errors import ConfigurationError, StateError, StorageError
+from sandbox_pin.errors import StateError, StorageError
 from sandbox_pin.shell.durable import (
     flush_folder,
     open_regular,
@@ -34,39 +27,9 @@ from sandbox_pin.shell.durable import (
     write_all,
 )
 
-LINE_LIMIT: Final = 1024 * 1024
-"""The longest line that can be an entry, in bytes, its line end left out; a longer one is garbage."""
-
-_TOO_LONG: Final = "longer than any entry"
 _FIRST: Final = 8 * 1024
 _BLOCK: Final = 64 * 1024
 _LOOK_BACK: Final = 64 * 1024 * 1024
-
-
-class LogTail(Struct, frozen=True, kw_only=True):
-    """The end of a run log.
-
-    Attributes:
-        entry: the last whole entry, the witness's; ``None`` where there is none.
-        passed_over: how many torn or garbage lines stand behind it.
-    """
-
-    entry: Entry | None
-    passed_over: int
-
-
-class LogEnd(Struct, frozen=True, kw_only=True):
-    """The end of a run log, and what it tells of the last launch.
-
-    Attributes:
-        tail: the last whole entry.
-        launch: the newest launch among the whole entries of the last 64 KiB.
-        ended: the end of that launch, where it is known.
-    """
-
-    tail: LogTail
-    launch: LaunchStarted | None
-    ended: LaunchEnded | None
 
 
 class FileRunLog:
@@ -86,12 +49,9 @@ class FileRunLog:
 
         Raises:
             StorageError: it could not be written whole and flushed; what is there of it is a torn line.
-            ConfigurationError: the entry would not read back equal.
+            ConfigurationError: as ``encode_line``.
         """
-        line = encode_line(entry)
-        if len(line) > LINE_LIMIT:
-            raise ConfigurationError(f"this entry can't be logged: it is over {LINE_LIMIT} bytes")
-        line += b"\n"
+        line = encode_line(entry) + b"\n"
         try:
             file = self._opened(os.O_RDWR | os.O_APPEND)
         except FileNotFoundError:
@@ -144,7 +104,7 @@ class FileRunLog:
             length = _FIRST
             while True:
                 start = max(0, size - length)
-                end = self._end_of(_lines_backwards(self._read(descriptor, start, size), cut=start > 0))
+                end = self._end_of(descriptor, start, size)
                 if end.tail.entry is not None and (end.launch is not None or length >= _BLOCK):
                     return end
                 if start == 0:
@@ -209,9 +169,9 @@ class FileRunLog:
                     while len(piece) > LINE_LIMIT and not piece.endswith(b"\n"):
                         piece = file.readline(LINE_LIMIT + 1)
                     if piece is not line:
-                        yield Garbage(why=_TOO_LONG)
+                        yield Garbage(why=TOO_LONG)
                     elif line.strip():
-                        yield _told(line.rstrip(b"\n"))
+                        yield tell_line(line.rstrip(b"\n"))
             except OSError as error:
                 raise StorageError(f"could not be read: {error.strerror}", file=self.shown_as) from None
 
@@ -225,44 +185,25 @@ class FileRunLog:
         descriptor, size = self._opened_sized()
         try:
             start = max(0, size - _BLOCK)
-            lines = [*_lines_backwards(self._read(descriptor, start, size), cut=start > 0)]
+            lines = [*lines_backwards(self._read(descriptor, start, size), cut=start > 0)]
         finally:
             os.close(descriptor)
-        told = [_told(line) for line in reversed(lines) if line.strip()]
+        told = [tell_line(line) for line in reversed(lines) if line.strip()]
         return [entry for entry in told if not isinstance(entry, Garbage | Damaged)]
 
     def last_request(self) -> SandboxRequest | None:
         """What the run was last pinned by, as far as the log's first and last 64 KiB tell; never an error."""
         with contextlib.suppress(OSError, StorageError), self._opened(os.O_RDONLY) as file:
             first = self._read(file.fileno(), 0, _BLOCK).split(b"\n")[0]
-            for entry in (*reversed(self.recent()), _told(first)):
+            for entry in (*reversed(self.recent()), tell_line(first)):
                 if isinstance(entry, RunCreated | PinUpgraded | PinStrengthened | PinAccepted):
                     return entry.request
         return None
 
-    def _end_of(self, lines: Iterator[bytes]) -> LogEnd:
-        passed_over = 0
-        last: Entry | None = None
-        ended: LaunchEnded | None = None
-        for line in lines:
-            if not line.strip():
-                continue
-            found = self._decoded(line) if last is None else _told(line)
-            if isinstance(found, Garbage | Damaged):
-                passed_over += last is None
-                continue
-            last = last or found
-            if isinstance(found, LaunchStarted):
-                return LogEnd(tail=LogTail(entry=last, passed_over=passed_over), launch=found, ended=ended)
-            if isinstance(found, LaunchEnded):
-                ended = ended or found
-        return LogEnd(tail=LogTail(entry=last, passed_over=passed_over), launch=None, ended=ended)
-
-    def _decoded(self, line: bytes) -> Entry | Garbage:
-        if len(line) > LINE_LIMIT:
-            return Garbage(why=_TOO_LONG)
+    def _end_of(self, descriptor: int, start: int, size: int) -> LogEnd:
+        block = self._read(descriptor, start, size)
         try:
-            return decode_line(line)
+            return end_of_log(lines_backwards(block, cut=start > 0))
         except StateError as error:
             raise error.located(file=self.shown_as) from None
 
@@ -289,20 +230,3 @@ def _unwritable(error: StateError) -> StorageError:
     # A log that is no file is one that can't be written: a stronger request must still be able to raise the
     # pin, so that this is a failure of storage, not damage.
     return StorageError(error.problem, file=error.file, expected=error.expected)
-
-
-def _lines_backwards(block: bytes, *, cut: bool) -> Iterator[bytes]:
-    """Its lines, the last first; what the block cuts is none, as its beginning may make it another's text."""
-    end = len(block)
-    while (before := block.rfind(b"\n", 0, end)) >= 0:
-        yield block[before + 1 : end]
-        end = before
-    if not cut:
-        yield block[:end]
-
-
-def _told(line: bytes) -> LogLine:
-    try:
-        return decode_line(line)
-    except StateError as error:
-        return Damaged(why=str(error))

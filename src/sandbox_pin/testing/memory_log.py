@@ -1,6 +1,7 @@
 """A run log in memory that keeps what a file would: the text of each entry (design: "The log")."""
 
-from sandbox_pin.core.event import Entry, Garbage, decode_line, encode_line
+from sandbox_pin.core.event import Entry
+from sandbox_pin.core.log_line import Garbage, decode_line, encode_line
 from sandbox_pin.errors import StateError, StorageError
 
 
