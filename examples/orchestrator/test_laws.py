@@ -1,28 +1,25 @@
 """This orchestrator held to the laws of the pin, through one adapter: run ``pytest`` in this folder."""
 
-import sqlite3
 import tempfile
-from collections.abc import Callable, Sequence
-from contextlib import closing
+from collections.abc import Callable
 from pathlib import Path
 
 import orchestrator as mine
 import pytest
-from msgspec.structs import replace
 
-from sandbox_pin import SandboxMode, SandboxPin, SandboxRequest, Unpinned
-from sandbox_pin.shell import Entry, Garbage, decode_line
-from sandbox_pin.testing import LAWS, MakeOrchestrator, check_pin_never_weaker
+from sandbox_pin import SandboxMode, SandboxRequest
+from sandbox_pin.testing import LAWS, MakeOrchestrator, StateInFile, check_pin_never_weaker
 
 
 # region adapter
-class Adapter:
+class Adapter(StateInFile):
     """A fresh folder with one task."""
 
     settle = staticmethod(mine.settle)
 
     def __init__(self) -> None:
         self.root = Path(tempfile.mkdtemp())
+        self.state = self.root / "t.json"
 
     def start(self, request: SandboxRequest, /) -> None:
         """Starts the task."""
@@ -34,28 +31,16 @@ class Adapter:
         with mine.opened(self.root) as store:
             return self.settle(store, "t", request.mode, accept=accept_config_change) is not None
 
-    def read_pin(self) -> SandboxPin | Unpinned:
-        """The pin in the task's file."""
-        with mine.opened(self.root) as store:
-            return store.load("t")[1]
-
-    def read_log(self) -> Sequence[Entry]:
+    def read_log(self) -> list[bytes]:
         """The entries in the table."""
-        with closing(sqlite3.connect(self.root / "log.db")) as database:
-            rows: list[tuple[bytes]] = database.execute("SELECT entry FROM log ORDER BY id").fetchall()
-        return [entry for row in rows if not isinstance(entry := decode_line(row[0]), Garbage)]
-
-    def put_pin(self, pin: SandboxPin | Unpinned, /) -> None:
-        """Puts a pin into the task's file."""
         with mine.opened(self.root) as store:
-            task, _ = store.load("t")
-            store.save(replace(task, sandbox_pin=None if isinstance(pin, Unpinned) else pin))
+            return [row[0] for row in store.database.execute("SELECT entry FROM log ORDER BY id")]
 
     def break_log(self) -> None:
         """Lets the table take no more rows."""
-        with closing(sqlite3.connect(self.root / "log.db")) as database:
-            trigger = "CREATE TRIGGER t BEFORE INSERT ON log BEGIN SELECT RAISE(ABORT, 'full'); END"
-            _ = database.execute(trigger)
+        full = "CREATE TRIGGER full BEFORE INSERT ON log BEGIN SELECT RAISE(ABORT, 'full'); END"
+        with mine.opened(self.root) as store:
+            _ = store.database.execute(full)
 
 
 # endregion

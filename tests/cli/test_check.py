@@ -255,9 +255,11 @@ def test_json_shows_the_very_decision(
 def test_a_log_that_can_not_be_written_stops_an_accept_and_not_a_strengthening(foreign: Foreign) -> None:
     foreign.put({**PIN, "mode": "preferred"})
     foreign.log.mkdir()
-    _ = foreign.bench.unchanged(*foreign.words(FLAG), status=74)
-    _ = foreign.bench.unchanged(*foreign.words(), status=77)
-    _ = foreign.bench.unchanged(*foreign.words("--mode", "preferred"), status=74)
+    for dry_run in (["--dry-run"], []):  # which says what the check itself does
+        _ = foreign.bench.unchanged(*foreign.words(FLAG, *dry_run), status=74)
+        _ = foreign.bench.unchanged(*foreign.words(*dry_run), status=77)
+        _ = foreign.bench.unchanged(*foreign.words("--mode", "preferred", *dry_run), status=74)
+    _ = foreign.bench.unchanged(*foreign.words("--mode", "required", "--dry-run"), status=0)
     assert foreign.bench.call(*foreign.words("--mode", "required")).status == 74
     assert (foreign.pin()["mode"], foreign.pin()["source"]) == ("required", "strengthened")
 

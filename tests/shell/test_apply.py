@@ -30,7 +30,8 @@ from sandbox_pin import (
 )
 from sandbox_pin.core.event import Entry, PinAccepted, PinStrengthened, PinUpgraded, change_entry
 from sandbox_pin.errors import StorageError
-from sandbox_pin.shell.apply import Applied, RunLog, apply_decision
+from sandbox_pin.shell import apply
+from sandbox_pin.shell.apply import Applied, RunLog, apply_decision, decide_beside_log
 from sandbox_pin.testing import MemoryLog, build_pin, build_request
 
 LOG: Final = "log"
@@ -93,6 +94,37 @@ def decided(
 ) -> Decision:
     """The decision over this pin in force, with the flag."""
     return decide(held, request, kind=kind, accept_config_change=True, at=LATER)
+
+
+@pytest.mark.parametrize("accepts", [False, True])
+@pytest.mark.parametrize("kind", RunKind)
+@pytest.mark.parametrize("mode", SandboxMode)
+@pytest.mark.parametrize("held", [Unpinned(), *(build_pin(mode=mode) for mode in SandboxMode)])
+def test_beside_a_log_that_could_not_be_read_a_refusal_stands_a_stronger_request_goes_on_and_all_else_stops(
+    held: SandboxPin | Unpinned,
+    mode: SandboxMode,
+    kind: RunKind,
+    accepts: bool,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Beside one that could, the rule's own word stands, whatever it is."""
+    monkeypatch.setattr(apply, "now", lambda: LATER)
+    request = build_request(mode=mode)
+    decision = decide(held, request, kind=kind, accept_config_change=accepts, at=LATER)
+    failure = StorageError("could not be read")
+
+    def settled(log_failure: StorageError | None) -> Decision:
+        return decide_beside_log(
+            held, request, log_failure=log_failure, kind=kind, accept_config_change=accepts
+        )
+
+    assert settled(None) == decision
+    if isinstance(decision, Refuse | Strengthen):
+        assert settled(failure) == decision
+    else:
+        with pytest.raises(StorageError) as raised:
+            _ = settled(failure)
+        assert raised.value is failure
 
 
 DISPUTED: Final = Disputed(state=pin("required", "one"), witness=pin("required", "other"))

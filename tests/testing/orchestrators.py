@@ -1,7 +1,11 @@
 """An orchestrator in memory that keeps every law, and others that each break one."""
 
 import os
-from collections.abc import Sequence
+import shutil
+import tempfile
+import weakref
+from collections.abc import Iterable
+from pathlib import Path
 from typing import Final
 
 from msgspec.structs import replace
@@ -17,10 +21,12 @@ from sandbox_pin import (
     Unchanged,
     Unpinned,
     decide,
+    read_pin,
+    replace_pin,
 )
-from sandbox_pin.core.event import Entry, change_entry
+from sandbox_pin.core.event import change_entry
 from sandbox_pin.shell import apply_decision, apply_request, create_logged_pin, now
-from sandbox_pin.testing import MemoryLog
+from sandbox_pin.testing import MemoryLog, StateInFile
 
 VARIABLE: Final = "MY_ORCHESTRATOR_ACCEPTS"
 
@@ -62,13 +68,54 @@ class Sound:
         """The state's pin."""
         return self.pin
 
-    def read_log(self) -> Sequence[Entry]:
+    def read_log(self) -> Iterable[bytes]:
         """The log's entries."""
-        return self.log.entries
+        return self.log.lines
 
     def put_pin(self, pin: SandboxPin | Unpinned, /) -> None:
         """Puts a pin into the state."""
         self.pin = pin
+
+    def break_log(self) -> None:
+        """Breaks the log."""
+        self.log.broken = True
+
+
+class InFiles(StateInFile):
+    """Its state in a file, with a field of its own; the log in memory."""
+
+    def __init__(self) -> None:
+        folder = tempfile.mkdtemp()
+        _ = weakref.finalize(self, shutil.rmtree, folder)
+        self.state = Path(folder) / "state.json"
+        self.log = MemoryLog()
+
+    def start(self, request: SandboxRequest, /) -> None:
+        """Starts the run."""
+        _ = self.state.write_bytes(b'{"steps": 1.50}')
+        pin = create_logged_pin(request, log=self.log, kind=RunKind.LOCAL, run="r", workspace="/work")
+        self.save(pin)
+
+    def save(self, pin: SandboxPin) -> None:
+        """Saves as this orchestrator does."""
+        _ = self.state.write_bytes(replace_pin(self.state.read_bytes(), pin))
+
+    def command(self, request: SandboxRequest, /, *, accept_config_change: bool) -> bool:
+        """Takes it further."""
+        decision = apply_request(
+            request,
+            state=read_pin(self.state.read_bytes(), pinned_since=None),
+            log=self.log,
+            save=self.save,
+            kind=RunKind.LOCAL,
+            run="r",
+            accept_config_change=accept_config_change,
+        )
+        return not isinstance(decision, Refuse)
+
+    def read_log(self) -> Iterable[bytes]:
+        """The log's entries."""
+        return self.log.lines
 
     def break_log(self) -> None:
         """Breaks the log."""

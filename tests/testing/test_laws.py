@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sandbox_pin import PinSource, RunKind, SandboxMode, SandboxPin, SandboxRequest, Unpinned
+from sandbox_pin import PinSource, PinV1, RunKind, SandboxMode, SandboxPin, SandboxRequest, Unpinned
 from sandbox_pin.core.event import Entry, LaunchEnded, PinAccepted
-from sandbox_pin.shell import RunLog
+from sandbox_pin.shell import RunLog, encode_line
 from sandbox_pin.testing import (
     LAWS,
     LawBroken,
@@ -36,7 +36,7 @@ Law = Callable[[MakeOrchestrator], None]
 
 
 @pytest.mark.parametrize("law", LAWS)
-@pytest.mark.parametrize("make", [made.Sound, made.Remote])
+@pytest.mark.parametrize("make", [made.Sound, made.Remote, made.InFiles])
 def test_a_sound_orchestrator_keeps_every_law(law: Law, make: MakeOrchestrator) -> None:
     law(make)
 
@@ -150,11 +150,21 @@ LOGS: Final[list[tuple[list[Entry], str | None]]] = [
 
 @pytest.mark.parametrize(("entries", "broken"), LOGS)
 def test_a_log_s_pins_never_get_weaker_but_by_an_accept(entries: list[Entry], broken: str | None) -> None:
+    lines = [encode_line(entry) for entry in entries]
     if broken is None:
-        check_pin_never_weaker(entries)
+        check_pin_never_weaker(lines)
     else:
         with pytest.raises(LawBroken, match=broken):
-            check_pin_never_weaker(entries)
+            check_pin_never_weaker(lines)
+
+
+def test_a_torn_line_of_a_whole_log_is_passed_over() -> None:
+    lines = [encode_line(build_entry(pin=REQUIRED)), b'{"event": "launch_en', encode_line(ended(REQUIRED))]
+    check_pin_never_weaker(lines)
+    with pytest.raises(LawBroken, match="entry 2 weakens"):
+        check_pin_never_weaker([*lines[:2], encode_line(ended(DISABLED))])
+    with pytest.raises(LawBroken, match="damaged line"):
+        check_pin_never_weaker([*lines, b'{"event": "unknown"}'])
 
 
 @given(
@@ -170,7 +180,7 @@ def test_what_the_one_call_logs_keeps_the_law(
     for mode, accepts in commands:
         run.command(build_request(mode=mode), accept_config_change=accepts)
     check_pin_never_weaker(run.read_log())
-    assert run.read_log()[-1].pin == run.read_pin()
+    assert run.log.entries[-1].pin == run.read_pin()
 
 
 # The builders and the log
@@ -191,6 +201,21 @@ def test_the_log_in_memory_is_a_run_log_that_reads_back_what_was_added() -> None
     log.append(build_entry())
     assert log.last_entry() == build_entry()
     assert memory.entries == (build_entry(),)
+    assert memory.lines == (encode_line(build_entry()),)
+
+
+@pytest.mark.parametrize("pin", [DISABLED, Unpinned()])
+def test_a_pin_that_is_put_into_a_file_leaves_all_else_in_it(pin: SandboxPin | Unpinned) -> None:
+    """As an old copy would; from before pins it has no such key at all."""
+    run = made.InFiles()
+    run.start(build_request())
+    run.put_pin(pin)
+    assert run.read_pin() == pin
+    state = run.state.read_bytes()
+    assert b"1.50" in state
+    assert (b"sandbox_pin" in state) == isinstance(pin, PinV1)
+    run.put_pin(pin)
+    assert run.state.read_bytes() == state
 
 
 def test_the_testing_module_needs_no_test_framework() -> None:

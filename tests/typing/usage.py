@@ -4,6 +4,7 @@
 # What assert_type returns is of no use here.
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import assert_never, assert_type
 
 from sandbox_pin import (
@@ -91,6 +92,7 @@ from sandbox_pin.testing import (
     MakeOrchestrator,
     MemoryLog,
     OrchestratorUnderTest,
+    StateInFile,
     build_entry,
     build_pin,
     build_request,
@@ -248,15 +250,21 @@ class Adapter:
         """None."""
         return Unpinned()
 
-    def read_log(self) -> Sequence[Entry]:
+    def read_log(self) -> Sequence[bytes]:
         """Nothing."""
-        return MemoryLog().entries
+        return MemoryLog().lines
 
     def put_pin(self, pin: SandboxPin | Unpinned, /) -> None:
         """Puts."""
 
     def break_log(self) -> None:
         """Breaks."""
+
+
+class InAFile(StateInFile, Adapter):
+    """One of a state in a file."""
+
+    state = Path("state.json")
 
 
 def the_testing_module(make: MakeOrchestrator) -> None:
@@ -268,6 +276,7 @@ def the_testing_module(make: MakeOrchestrator) -> None:
     for law in LAWS:
         law(make)
         law(Adapter)
+        law(InAFile)
     assert_type(make(), OrchestratorUnderTest)
     check_refused_changes_nothing(Adapter)
     check_as_strong_changes_nothing(Adapter)
@@ -277,6 +286,6 @@ def the_testing_module(make: MakeOrchestrator) -> None:
     check_witness_holds(Adapter)
     check_environment_accepts_nothing(Adapter, variables=["NAME"])
     try:
-        check_pin_never_weaker([build_entry()])
+        check_pin_never_weaker([encode_line(build_entry())])
     except LawBroken as error:
         assert_type(error, LawBroken)

@@ -1,11 +1,12 @@
-"""Carries out one decision: the only place that may change a pin (design: "Decision", "The log").
+"""Decides, and carries that out: the only place that may change a pin (design: "Decision", "The log").
 
-The laws, each kept by the order of the calls below:
+The laws, kept by the order of the calls below:
 
 1. An accept or an upgrade is in the log, flushed, before it is saved; what can't be logged does not happen.
 2. A strengthening is logged first too, but saved even where that failed: failing closed means up.
 3. Before an accept is logged, the state holds the pin in force: a crash in between leaves the stronger pin.
 4. A refusal writes nothing at all.
+5. Where the log could not be read, a refusal stands and a stronger request goes on; all else stops.
 """
 
 from collections.abc import Callable
@@ -15,8 +16,12 @@ from msgspec import Struct
 
 from sandbox_pin.core.decision import Accept, Decision, Refuse, Strengthen, Unchanged, Upgrade
 from sandbox_pin.core.event import Entry, change_entry
+from sandbox_pin.core.modes import RunKind
 from sandbox_pin.core.record import Disputed, SandboxPin, Unpinned
+from sandbox_pin.core.request import SandboxRequest
+from sandbox_pin.core.rule import decide
 from sandbox_pin.errors import StorageError
+from sandbox_pin.shell.surroundings import now
 
 
 class RunLog(Protocol):
@@ -54,6 +59,32 @@ class Applied(Struct, frozen=True, kw_only=True):
 
 SavePin: TypeAlias = Callable[[SandboxPin], object]
 """Puts a pin into the state, durably; raises ``StorageError`` where it could not."""
+
+
+def decide_beside_log(
+    held: SandboxPin | Disputed | Unpinned,
+    request: SandboxRequest,
+    *,
+    log_failure: StorageError | None,
+    kind: RunKind,
+    accept_config_change: bool,
+) -> Decision:
+    """Decides, at this moment, where the log may be one that could not be read.
+
+    Args:
+        held: the pin in force; without a log that could be read, the state's.
+        request: what this command would run under.
+        log_failure: why the log could not be read; ``None`` where it could, or is not there.
+        kind: the run's kind.
+        accept_config_change: whether the operator accepts, for this command alone, a weaker request.
+
+    Raises:
+        StorageError: ``log_failure``, where the request is neither refused nor stronger.
+    """
+    decision = decide(held, request, kind=kind, accept_config_change=accept_config_change, at=now())
+    if log_failure is not None and not isinstance(decision, Refuse | Strengthen):
+        raise log_failure
+    return decision
 
 
 def apply_decision(

@@ -6,8 +6,8 @@ from sandbox_pin.core.decision import Decision, Refuse
 from sandbox_pin.core.describe import find_difference
 from sandbox_pin.core.record import Unpinned
 from sandbox_pin.core.request import SandboxRequest
-from sandbox_pin.core.rule import decide
 from sandbox_pin.core.state import replace_pin
+from sandbox_pin.shell.apply import decide_beside_log
 from sandbox_pin.shell.asking import Asked, read_request
 from sandbox_pin.shell.durable import replace_file
 from sandbox_pin.shell.embedding import apply_request
@@ -15,7 +15,6 @@ from sandbox_pin.shell.foreign import ForeignRun, hold_files, read_foreign
 from sandbox_pin.shell.foreign import pin_beside as pin_beside  # noqa: PLC0414 - audit_look.py asks for it here
 from sandbox_pin.shell.guard import Guarded, Tell, enforce_placement
 from sandbox_pin.shell.host import find_bubblewrap
-from sandbox_pin.shell.surroundings import now
 
 
 class Checked(Struct, frozen=True, kw_only=True):
@@ -74,8 +73,12 @@ def check_run(
         request = requested.request
         accept = asked.consent.covers(request)
         if dry_run:
-            decision = decide(
-                reading.in_force, request, kind=foreign.kind, accept_config_change=accept, at=now()
+            decision = decide_beside_log(
+                reading.in_force,
+                request,
+                log_failure=reading.log_failure,
+                kind=foreign.kind,
+                accept_config_change=accept,
             )
         else:
             decision = apply_request(

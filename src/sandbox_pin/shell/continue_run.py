@@ -3,14 +3,13 @@
 from msgspec import Struct
 from msgspec.structs import replace
 
-from sandbox_pin.core.decision import Decision, Refuse, Strengthen, Unchanged
+from sandbox_pin.core.decision import Decision, Refuse, Unchanged
 from sandbox_pin.core.describe import find_difference
 from sandbox_pin.core.gate import RefuseLaunch
 from sandbox_pin.core.request import SandboxRequest
-from sandbox_pin.core.rule import decide
 from sandbox_pin.core.run_state import PROTOCOL, RunStatus
 from sandbox_pin.errors import BusyError, PlacementError, StateError, UsageError
-from sandbox_pin.shell.apply import apply_decision
+from sandbox_pin.shell.apply import apply_decision, decide_beside_log
 from sandbox_pin.shell.asking import Asked, read_request
 from sandbox_pin.shell.guard import Tell
 from sandbox_pin.shell.logged_launch import launch
@@ -19,7 +18,7 @@ from sandbox_pin.shell.preparation import Prepared, prepare, tell_unenforced
 from sandbox_pin.shell.programs import NotFound, find_command
 from sandbox_pin.shell.reading import RunReading, read_run
 from sandbox_pin.shell.runs import LoadedRun, RunFolder, hold_run
-from sandbox_pin.shell.surroundings import now, operator_name, search_path
+from sandbox_pin.shell.surroundings import operator_name, search_path
 
 
 def step(root: str, run: str, words: tuple[str, ...], *, asked: Asked, wait: float, tell: Tell) -> Outcome:
@@ -162,18 +161,13 @@ def _refused(folder: RunFolder, decision: Refuse, asked: Asked) -> Refused:
 
 
 def _decide(taken: _Taken, asked: Asked) -> Decision:
-    """Decides; where the log could not be read, only a refusal or a stronger request goes on."""
-    reading = taken.reading
-    decision = decide(
-        reading.in_force,
+    return decide_beside_log(
+        taken.reading.in_force,
         taken.request,
-        kind=reading.loaded.state.kind,
+        log_failure=taken.reading.log_failure,
+        kind=taken.reading.loaded.state.kind,
         accept_config_change=asked.consent.covers(taken.request),
-        at=now(),
     )
-    if reading.log_failure is not None and not isinstance(decision, Refuse | Strengthen):
-        raise reading.log_failure
-    return decision
 
 
 def _apply(folder: RunFolder, reading: RunReading, decision: Decision, tell: Tell) -> LoadedRun:

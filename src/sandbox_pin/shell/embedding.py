@@ -5,14 +5,14 @@
 another run's or can't be read (design: "The rules").
 """
 
-from sandbox_pin.core.decision import Decision, Refuse, Strengthen
+from sandbox_pin.core.decision import Decision
 from sandbox_pin.core.event import RunCreated
 from sandbox_pin.core.modes import RunKind
 from sandbox_pin.core.record import SandboxPin, Unpinned
 from sandbox_pin.core.request import SandboxRequest
-from sandbox_pin.core.rule import create_pin, decide, pin_in_force
+from sandbox_pin.core.rule import create_pin, pin_in_force
 from sandbox_pin.errors import StateError, StorageError
-from sandbox_pin.shell.apply import RunLog, SavePin, apply_decision
+from sandbox_pin.shell.apply import RunLog, SavePin, apply_decision, decide_beside_log
 from sandbox_pin.shell.surroundings import now, operator_name
 
 
@@ -95,15 +95,13 @@ def apply_request(
                 found = f"the run log's last entry is of the {entry.kind} run {entry.run}"
                 raise StateError(found, expected=f"entries of the {kind} run {run}")
             witness = entry.pin
-    decision = decide(
+    decision = decide_beside_log(
         pin_in_force(state, witness, kind=kind),
         request,
+        log_failure=failure,
         kind=kind,
         accept_config_change=accept_config_change,
-        at=now(),
     )
-    if failure is not None and not isinstance(decision, Refuse | Strengthen):
-        raise failure
     applied = apply_decision(decision, state=state, log=log, save=save, run=run, operator=operator_name())
     if applied is not None and applied.not_logged is not None:
         raise applied.not_logged

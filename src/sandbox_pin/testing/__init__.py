@@ -17,12 +17,13 @@ from sandbox_pin.testing.laws import (
     check_as_strong_changes_nothing,
     check_consent_is_for_one_command,
     check_environment_accepts_nothing,
-    check_pin_never_weaker,
     check_refused_changes_nothing,
     check_stronger_raises_the_pin,
     check_witness_holds,
 )
 from sandbox_pin.testing.memory_log import MemoryLog
+from sandbox_pin.testing.state_in_file import StateInFile
+from sandbox_pin.testing.whole_log import check_pin_never_weaker
 
 __all__ = [
     "LAWS",
@@ -30,6 +31,7 @@ __all__ = [
     "MakeOrchestrator",
     "MemoryLog",
     "OrchestratorUnderTest",
+    "StateInFile",
     "build_entry",
     "build_pin",
     "build_request",

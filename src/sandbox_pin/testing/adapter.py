@@ -1,9 +1,8 @@
 """An orchestrator under test, as the laws see it, and how a broken law is told."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable
 from typing import Protocol, TypeAlias
 
-from sandbox_pin.core.event import Entry
 from sandbox_pin.core.record import SandboxPin, Unpinned
 from sandbox_pin.core.request import SandboxRequest
 
@@ -13,9 +12,10 @@ class LawBroken(AssertionError):  # noqa: N818 - the words that a person reads f
 
 
 class OrchestratorUnderTest(Protocol):
-    """One run of the orchestrator that is tested; about 15 lines of yours make it.
+    """One run of the orchestrator that is tested; some 20 lines of yours make it.
 
-    Each method does what the orchestrator itself does, through its own code and its own files.
+    Each method does what the orchestrator itself does, through its own code and its own files. Where its
+    state is a JSON file, ``StateInFile`` has two of them.
     """
 
     def start(self, request: SandboxRequest, /) -> None:
@@ -32,8 +32,8 @@ class OrchestratorUnderTest(Protocol):
         """The pin that the state holds now."""
         ...
 
-    def read_log(self) -> Sequence[Entry]:
-        """Every entry of the run log, the oldest first; entries of your own kinds left out."""
+    def read_log(self) -> Iterable[bytes]:
+        """The text of every entry in the run log, the oldest first; entries of your own kinds left out."""
         ...
 
     def put_pin(self, pin: SandboxPin | Unpinned, /) -> None:

@@ -12,13 +12,14 @@ from contextlib import suppress
 from typing import Final
 
 from sandbox_pin.core.describe import describe_held
-from sandbox_pin.core.event import Entry, PinAccepted, PinStrengthened
-from sandbox_pin.core.modes import RunKind, SandboxMode, mode_strength
-from sandbox_pin.core.record import SandboxPin, Unpinned, describe_pin, pinned_backend
+from sandbox_pin.core.event import PinAccepted, PinStrengthened
+from sandbox_pin.core.modes import SandboxMode
+from sandbox_pin.core.record import SandboxPin, Unpinned, describe_pin
 from sandbox_pin.core.request import SandboxRequest
 from sandbox_pin.testing.adapter import LawBroken, MakeOrchestrator, OrchestratorUnderTest
 from sandbox_pin.testing.builders import build_pin, build_request
 from sandbox_pin.testing.environment import SAYS_YES, names_that_are_read, variable
+from sandbox_pin.testing.whole_log import read_entries
 
 STRONG: Final = build_request(mode=SandboxMode.REQUIRED)
 WEAK: Final = build_request(mode=SandboxMode.DISABLED)
@@ -31,9 +32,9 @@ def check_refused_changes_nothing(make: MakeOrchestrator) -> None:
         LawBroken: it was launched, or pin or log changed.
     """
     run = _started(make, STRONG)
-    before = (run.read_pin(), tuple(run.read_log()))
+    before = (run.read_pin(), list(run.read_log()))
     _must_refuse(run, "a run pinned to required was asked for disabled, without the flag")
-    pin, log = run.read_pin(), tuple(run.read_log())
+    pin, log = run.read_pin(), list(run.read_log())
     if pin != before[0]:
         raise LawBroken(
             f"a refusal changed the state's pin: from {describe_held(before[0])} to {describe_held(pin)}"
@@ -69,7 +70,7 @@ def check_stronger_raises_the_pin(make: MakeOrchestrator) -> None:
     run = _started(make, WEAK)
     _must_launch(run, STRONG, "the run is pinned to disabled, and required was asked for")
     _must_hold(run.read_pin(), SandboxMode.REQUIRED, "a stronger request did not raise the state's pin")
-    if not any(isinstance(entry, PinStrengthened) for entry in run.read_log()):
+    if not any(isinstance(entry, PinStrengthened) for entry in read_entries(run.read_log())):
         raise LawBroken("a stronger request raised the pin, and the run log has no entry pin_strengthened")
 
     run = _started(make, WEAK)
@@ -90,7 +91,7 @@ def check_accept_is_logged_first(make: MakeOrchestrator) -> None:
     told = "the run is pinned to required, and disabled was asked for with the flag"
     _must_launch(run, WEAK, told, accept_config_change=True)
     _must_hold(run.read_pin(), SandboxMode.DISABLED, "an accept is not in the state")
-    accepted = [entry for entry in run.read_log() if isinstance(entry, PinAccepted)]
+    accepted = [entry for entry in read_entries(run.read_log()) if isinstance(entry, PinAccepted)]
     if not accepted:
         raise LawBroken("an accept is in the state, and the run log has no entry pin_accepted")
     if accepted[-1].pin != run.read_pin():
@@ -165,31 +166,6 @@ def check_environment_accepts_nothing(make: MakeOrchestrator, *, variables: Iter
                 raise LawBroken(f"the variable {name}={word} accepted a weaker request")
 
 
-def check_pin_never_weaker(entries: Iterable[Entry]) -> None:
-    """In a whole run log, no entry's pin is weaker than the one before it, but by an entry ``pin_accepted``.
-
-    Args:
-        entries: the log's entries, the oldest first.
-
-    Raises:
-        LawBroken: a pin got weaker in silence, or the entries are of several runs or kinds.
-    """
-    before: Entry | None = None
-    for number, entry in enumerate(entries, 1):
-        if before is not None:
-            if (entry.run, entry.kind) != (before.run, before.kind):
-                raise LawBroken(
-                    f"entry {number} is of the {entry.kind} run {entry.run}, the one before it of the "
-                    f"{before.kind} run {before.run}"
-                )
-            if not isinstance(entry, PinAccepted) and _is_weaker(entry.pin, before.pin, entry.kind):
-                raise LawBroken(
-                    f"entry {number} weakens the pin from {describe_pin(before.pin)} to "
-                    f"{describe_pin(entry.pin)}, and is no accept"
-                )
-        before = entry
-
-
 LAWS: Final[tuple[Callable[[MakeOrchestrator], None], ...]] = (
     check_refused_changes_nothing,
     check_as_strong_changes_nothing,
@@ -230,11 +206,3 @@ def _must_refuse(run: OrchestratorUnderTest, told: str, *, or_fail: bool = False
         raise
     if launched:
         raise LawBroken(f"launched, though it must be refused: {told}")
-
-
-def _is_weaker(after: SandboxPin, before: SandboxPin, kind: RunKind) -> bool:
-    strength = mode_strength(before.mode, kind)
-    if mode_strength(after.mode, kind) < strength:
-        return True
-    pinned = pinned_backend(before)
-    return kind is RunKind.REMOTE and bool(strength) and pinned not in {None, pinned_backend(after)}

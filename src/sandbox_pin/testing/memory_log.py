@@ -17,6 +17,11 @@ class MemoryLog:
         self._lines: list[bytes] = []
 
     @property
+    def lines(self) -> tuple[bytes, ...]:
+        """The text of every entry, the oldest first."""
+        return tuple(self._lines)
+
+    @property
     def entries(self) -> tuple[Entry, ...]:
         """Every entry, the oldest first, as it reads back."""
         return tuple(_read(line) for line in self._lines)
