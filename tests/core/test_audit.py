@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
-from core.strategies import held_pins, kinds, modes
+from core.strategies import ENTRY_STRATEGIES, held_pins, kinds, modes
 from sandbox_pin import Disputed, RunKind, SandboxMode, SandboxPin, Unpinned, mode_strength, pin_in_force
 from sandbox_pin.core.audit import (
     AuditRow,
@@ -14,9 +14,11 @@ from sandbox_pin.core.audit import (
     Finding,
     finding_of,
     finds,
+    last_launch_of,
     strength_of,
 )
 from sandbox_pin.core.audit_summary import add_summaries, describe_summary, summarize_rows
+from sandbox_pin.core.event import Entry, LaunchStarted
 
 
 def row(state: SandboxPin | Unpinned, witness: SandboxPin | None, kind: RunKind) -> AuditRow:
@@ -125,6 +127,17 @@ def test_the_strength_is_that_of_the_mode_in_its_kind(pin: SandboxPin, kind: Run
     assert strength_of(Unpinned(), kind) is None
     assert strength_of(Disputed(state=pin, witness=pin), kind) is mode_strength(pin.mode, kind)
     assert strength_of(pin, None) is None
+
+
+@given(ENTRY_STRATEGIES["launch_started"])
+def test_the_last_launch_is_told_as_its_entry_says(entry: Entry) -> None:
+    """Each value of the entry that the row has a name for, and no value of its own."""
+    assert last_launch_of(None) is None
+    assert isinstance(entry, LaunchStarted)
+    told = last_launch_of(entry)
+    assert told is not None
+    names = told.__struct_fields__
+    assert [getattr(told, name) for name in names] == [getattr(entry, name) for name in names]
 
 
 def test_a_summary_in_words_names_kinds_modes_and_what_was_found() -> None:

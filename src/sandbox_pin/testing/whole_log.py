@@ -2,7 +2,8 @@
 
 from collections.abc import Iterable
 
-from sandbox_pin.core.event import Entry, Garbage, PinAccepted, decode_line
+from sandbox_pin.core.event import Entry, PinAccepted
+from sandbox_pin.core.log_line import Garbage, decode_line
 from sandbox_pin.core.modes import RunKind, mode_strength
 from sandbox_pin.core.record import SandboxPin, describe_pin, pinned_backend
 from sandbox_pin.errors import StateError
