@@ -1,6 +1,7 @@
 """Modes, kinds, and the strength that a mode gives a run of a kind (design: "Strength")."""
 
 from enum import IntEnum, StrEnum
+from functools import cache
 from typing import assert_never
 
 
@@ -42,6 +43,11 @@ def mode_strength(mode: SandboxMode, kind: RunKind) -> Strength:
         mode: what the configuration asks for.
         kind: who owns the run's work.
     """
+    return _strength(mode, kind)
+
+
+@cache  # there are six answers, and each decision asks twice
+def _strength(mode: SandboxMode, kind: RunKind) -> Strength:
     match mode:
         case SandboxMode.DISABLED:
             return Strength.LOGICAL

@@ -2,10 +2,11 @@
 
 The laws, in the order in which ``decide`` applies them:
 
-1. Weaker in any fact: ``Refuse``, or ``Accept`` where the operator said so for this command.
-2. Else stronger in any: ``Strengthen``.
-3. Else a fact that the pin lacks, or no pin at all: ``Upgrade``.
-4. Else ``Unchanged``: mode word, source and time stay as they are.
+1. No pin at all: ``Upgrade``.
+2. The same in every fact: ``Unchanged``; mode word, source and time stay as they are.
+3. Weaker in any fact: ``Refuse``, or ``Accept`` where the operator said so for this command.
+4. Else stronger in any: ``Strengthen``.
+5. Else it has a fact that the pin lacks: ``Upgrade``.
 """
 
 from sandbox_pin.core.decision import (
@@ -126,8 +127,10 @@ def decide(
     strength, requested_strength = mode_strength(held.mode, kind), mode_strength(request.mode, kind)
     mode = compare_mode(strength, requested_strength)
     backend = compare_backend(pinned, requested, strength=max(strength, requested_strength))
-    kept = requested if requested is not None else pinned
+    if mode is Comparison.SAME and backend is Comparison.SAME and not isinstance(pin, Disputed):
+        return Unchanged(pin=pin)
 
+    kept = requested if requested is not None else pinned
     weaker = _weaker_facts(pin, request, mode=mode, backend=backend)
     if weaker or isinstance(pin, Disputed):
         if not accept_config_change:
@@ -137,17 +140,13 @@ def decide(
     if mode is Comparison.STRONGER:
         after = make_pin(mode=request.mode, source=PinSource.STRENGTHENED, recorded_at=at, backend=kept)
         return Strengthen(before=pin, pin=after, entry=_change(pin, after, request, kind))
-    if backend is Comparison.NEW:
-        after = make_pin(mode=pin.mode, source=PinSource.UPGRADED, recorded_at=at, backend=kept)
-        return Upgrade(before=pin, pin=after, entry=_change(pin, after, request, kind))
-    return Unchanged(pin=pin)
+    after = make_pin(mode=pin.mode, source=PinSource.UPGRADED, recorded_at=at, backend=kept)
+    return Upgrade(before=pin, pin=after, entry=_change(pin, after, request, kind))
 
 
 def _weaker_facts(
     pin: SandboxPin | Disputed, request: SandboxRequest, *, mode: Comparison, backend: Comparison
 ) -> tuple[WeakerFact, ...]:
-    if not isinstance(pin, Disputed) and mode is not Comparison.WEAKER and backend is not Comparison.WEAKER:
-        return ()
     records = (pin.state, pin.witness) if isinstance(pin, Disputed) else (pin,)
     weaker: list[WeakerFact] = []
     if mode is Comparison.WEAKER:
