@@ -149,7 +149,8 @@ def test_a_missing_pin_beside_a_witness_is_no_damage_the_witness_holds(pin: obje
     """That orchestrator rewrites its state, and may not know our field."""
     foreign.put(pin)
     foreign.entry(mode="required")
-    _ = foreign.bench.unchanged(*foreign.words("--mode", "preferred"), status=77)
+    ended = foreign.bench.unchanged(*foreign.words("--mode", "preferred"), status=77)
+    assert "warning: the state has no pin, the run log required" in ended.err
     _ = foreign.bench.succeeds(*foreign.words("--mode", "required"))
     assert foreign.pin() == PIN
     assert foreign.events() == ["launch_ended"]

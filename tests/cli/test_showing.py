@@ -261,6 +261,18 @@ def test_explain_of_a_run_from_before_pins_says_that_it_would_be_upgraded(bench:
     assert "rule       the pin is upgraded" in _tells(bench, "explain", "r1", "--mode", "preferred").out
 
 
+def test_explain_beside_a_log_that_can_not_be_read_says_what_step_would_do(bench: Bench) -> None:
+    """A refusal by the state's pin stands; nothing else gets as far as a launch."""
+    log = bench.make("r1", "required") / "run.jsonl"
+    log.unlink()
+    log.mkdir()
+    assert "next       refused" in _tells(bench, "explain", "r1").out
+    _ = bench.unchanged("step", "r1", "--", *bench.touches(), status=77)
+    told = _tells(bench, "explain", "r1", "--mode", "required").out
+    assert f"next       stops before it decides: {log}" in told
+    _ = bench.unchanged("step", "r1", "--mode", "required", "--", *bench.touches(), status=74)
+
+
 def test_explain_of_a_busy_run_says_so(bench: Bench) -> None:
     bench.make("r1", "disabled", status="running", launch=identify(os.getpid()))
     assert "stops before it decides: a launch of the run lives" in _tells(bench, "explain", "r1").out

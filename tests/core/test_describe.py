@@ -211,7 +211,7 @@ def test_a_difference_is_there_where_the_log_says_what_the_state_does_not() -> N
     alone = find_difference(Unpinned(), PREFERRED)
     assert alone is not None
     assert describe_difference(alone) == (
-        f"the run log alone holds the pin, and the run to preferred (created {AT}): the state has none"
+        f"the state has no pin, the run log {describe_pin(PREFERRED)}; the run is held to that"
     )
     difference = find_difference(PREFERRED, disabled)
     assert difference is not None

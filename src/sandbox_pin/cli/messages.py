@@ -45,18 +45,13 @@ def refusal_lines(
 
 def tell_notice(notice: Notice) -> None:
     """Tells the operator what matters while a command goes on, on standard error."""
-    say(notice_words(notice, screen_of(sys.stderr)))
-
-
-def notice_words(notice: Notice, screen: Screen | None) -> str:
-    """A notice in words."""
-    match notice:
-        case str():
-            return notice
-        case Difference():
-            return f"warning: {describe_difference(notice, tell_time=times_of(screen))}"
-        case _:
-            return describe_decision(notice, tell_time=times_of(screen))
+    tell_time = times_of(screen_of(sys.stderr))
+    if isinstance(notice, str):
+        say(notice)
+    elif isinstance(notice, Difference):
+        say(f"warning: {describe_difference(notice, tell_time=tell_time)}")
+    else:
+        say(describe_decision(notice, tell_time=tell_time))
 
 
 def _how_to_ask_for_as_much(pinned_by: SandboxRequest | None) -> str:

@@ -66,7 +66,7 @@ def describe_difference(difference: Difference, *, tell_time: TellTime = str) ->
     """The difference, and what the run is held to, in a sentence."""
     in_log = describe_pin(difference.witness, tell_time=tell_time)
     if isinstance(difference.state, Unpinned):
-        return f"the run log alone holds the pin, and the run to {in_log}: the state has none"
+        return f"the state has no pin, the run log {in_log}; the run is held to that"
     in_state = describe_pin(difference.state, tell_time=tell_time)
     return f"the state says {in_state}, the run log {in_log}; the run is held to the stronger"
 

@@ -117,8 +117,6 @@ def explain(root: str, run: str, *, asked: Asked) -> Explanation:
     problems: list[str] = []
     if summary.busy:
         problems.append("a launch of the run lives, so that the command would find it busy")
-    if reading.log_failure is not None:
-        problems.append(str(reading.log_failure))
     requested: Requested | None = None
     try:
         requested = read_request(asked)
@@ -161,6 +159,9 @@ def explain(root: str, run: str, *, asked: Asked) -> Explanation:
             gate = pass_gate(pin.mode, host, kind=summary.kind, backend=pinned_backend(pin))
         if grave_violations(violations, held=reading.in_force, request=request, kind=summary.kind):
             problems.append("the placement: see the violations")
+    # A refusal stands beside a log that can't be read; nothing is launched whose start can't be logged.
+    if reading.log_failure is not None and not isinstance(decision, Refuse):
+        problems.append(str(reading.log_failure))
     return Explanation(
         summary=summary,
         request=None if requested is None else requested.request,
