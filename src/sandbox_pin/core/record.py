@@ -138,15 +138,15 @@ def decode_pin(raw: bytes | str) -> SandboxPin | None:
             unknown, repeated or of another type, a schema that this version does not know, more text behind.
     """
     try:
-        data = raw if isinstance(raw, bytes) else raw.encode()
-        pin = _DECODE(data)
+        pin = _DECODE(raw)
     except DecodingError as error:
         if _is_nothing(raw):
             return None
         raise explained(error, raw, EXPECTED) from None
-    room = len(data) - len(pin.mode) - len(pin.source) - len(pin.recorded_at)
-    if room >= _ROOM_FOR_A_REPEATED_KEY and len(data) - len(_ENCODE(pin)) >= _SHORTEST_REPEATED_KEY:
-        refuse_repeated_keys(data)
+    if len(raw) - len(pin.mode) - len(pin.source) - len(pin.recorded_at) >= _ROOM_FOR_A_REPEATED_KEY:
+        data = raw if isinstance(raw, bytes) else raw.encode()
+        if len(data) - len(_ENCODE(pin)) >= _SHORTEST_REPEATED_KEY:
+            refuse_repeated_keys(data)
     return pin
 
 

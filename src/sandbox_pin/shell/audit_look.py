@@ -23,8 +23,8 @@ from sandbox_pin.core.state import read_kind
 from sandbox_pin.errors import SandboxPinError, StateError, StorageError
 from sandbox_pin.shell.audit_folders import Folders
 from sandbox_pin.shell.audit_walk import Place
-from sandbox_pin.shell.check import pin_beside
 from sandbox_pin.shell.durable import read_regular
+from sandbox_pin.shell.foreign import pin_beside
 from sandbox_pin.shell.moment import parse_time
 from sandbox_pin.shell.reading import read_run
 from sandbox_pin.shell.run_log import FileRunLog

@@ -12,7 +12,6 @@ from sandbox_pin.shell.asking import Asked, read_request
 from sandbox_pin.shell.durable import replace_file
 from sandbox_pin.shell.embedding import apply_request
 from sandbox_pin.shell.foreign import ForeignRun, hold_files, read_foreign
-from sandbox_pin.shell.foreign import pin_beside as pin_beside  # noqa: PLC0414 - audit_look.py asks for it here
 from sandbox_pin.shell.guard import Guarded, Tell, enforce_placement
 from sandbox_pin.shell.host import find_bubblewrap
 
