@@ -262,15 +262,20 @@ def test_explain_of_a_run_from_before_pins_says_that_it_would_be_upgraded(bench:
 
 
 def test_explain_beside_a_log_that_can_not_be_read_says_what_step_would_do(bench: Bench) -> None:
-    """A refusal by the state's pin stands; nothing else gets as far as a launch."""
-    log = bench.make("r1", "required") / "run.jsonl"
+    """A refusal by the state's pin stands; a stronger request raises it; nothing else changes or launches."""
+    log = bench.make("r1", "preferred") / "run.jsonl"
     log.unlink()
     log.mkdir()
     assert "next       refused" in _tells(bench, "explain", "r1").out
     _ = bench.unchanged("step", "r1", "--", *bench.touches(), status=77)
-    told = _tells(bench, "explain", "r1", "--mode", "required").out
-    assert f"next       stops before it decides: {log}" in told
-    _ = bench.unchanged("step", "r1", "--mode", "required", "--", *bench.touches(), status=74)
+    same = ("r1", "--mode", "preferred")
+    assert f"next       changes nothing: {log}" in _tells(bench, "explain", *same).out
+    _ = bench.unchanged("step", *same, "--", *bench.touches(), status=74)
+    stronger = ("r1", "--mode", "required")
+    raises = f"next       raises the pin in the state, and launches nothing: {log}"
+    assert raises in _tells(bench, "explain", *stronger).out
+    assert bench.call("step", *stronger, "--", *bench.touches()).status == 74
+    assert bench.state()["sandbox_pin"]["mode"] == "required"
 
 
 def test_explain_of_a_busy_run_says_so(bench: Bench) -> None:

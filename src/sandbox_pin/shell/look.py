@@ -2,7 +2,7 @@
 
 from msgspec import Struct
 
-from sandbox_pin.core.decision import Decision, Refuse
+from sandbox_pin.core.decision import Decision, Refuse, Strengthen
 from sandbox_pin.core.describe import describe_gate
 from sandbox_pin.core.event import LaunchEnded, LaunchStarted
 from sandbox_pin.core.gate import GateDecision, HostCapability, RefuseLaunch, pass_gate
@@ -12,7 +12,7 @@ from sandbox_pin.core.record import Disputed, SandboxPin, Unpinned, pinned_backe
 from sandbox_pin.core.request import SandboxRequest
 from sandbox_pin.core.rule import decide
 from sandbox_pin.core.run_state import RunStatus
-from sandbox_pin.errors import ConfigurationError, SandboxPinError
+from sandbox_pin.errors import ConfigurationError, SandboxPinError, StorageError
 from sandbox_pin.shell.asking import Asked, Requested, read_request
 from sandbox_pin.shell.bubblewrap import Profile
 from sandbox_pin.shell.guard import Guarded, grave_violations, judge
@@ -71,7 +71,7 @@ class Explanation(Struct, frozen=True, kw_only=True):
         decision: what the rule says.
         gate: what the gate says; ``None`` where the rule refuses.
         pinned_by: the request that the run was last pinned by, where its log tells.
-        problems: what keeps the command from getting that far, in words.
+        problems: what keeps the command from a launch, or from getting that far, in words.
         next_command: what it would do, in a sentence.
     """
 
@@ -159,6 +159,7 @@ def explain(root: str, run: str, *, asked: Asked) -> Explanation:
             gate = pass_gate(pin.mode, host, kind=summary.kind, backend=pinned_backend(pin))
         if grave_violations(violations, held=reading.in_force, request=request, kind=summary.kind):
             problems.append("the placement: see the violations")
+    next_command = _next(tuple(problems), reading.log_failure, decision, gate, summary.status)
     # A refusal stands beside a log that can't be read; nothing is launched whose start can't be logged.
     if reading.log_failure is not None and not isinstance(decision, Refuse):
         problems.append(str(reading.log_failure))
@@ -172,17 +173,26 @@ def explain(root: str, run: str, *, asked: Asked) -> Explanation:
         gate=gate,
         pinned_by=pinned_by,
         problems=tuple(problems),
-        next_command=_next(tuple(problems), decision, gate, summary.status),
+        next_command=next_command,
     )
 
 
 def _next(
-    problems: tuple[str, ...], decision: Decision | None, gate: GateDecision | None, status: RunStatus
+    problems: tuple[str, ...],
+    log_failure: StorageError | None,
+    decision: Decision | None,
+    gate: GateDecision | None,
+    status: RunStatus,
 ) -> str:
     if problems or decision is None:
         return f"stops before it decides: {problems[0]}"
     if isinstance(decision, Refuse) or gate is None:
         return "refused; nothing is written or launched"
+    if log_failure is not None:
+        raised = (
+            "raises the pin in the state, and launches" if isinstance(decision, Strengthen) else "changes"
+        )
+        return f"{raised} nothing: {log_failure}"
     if isinstance(gate, RefuseLaunch):
         return f"the pin is settled as the rule says, but {describe_gate(gate)}"
     by = "resume" if status is RunStatus.BLOCKED else "step"
