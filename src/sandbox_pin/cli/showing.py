@@ -26,8 +26,9 @@ from sandbox_pin.core.log_line import Damaged, Garbage, LogLine
 from sandbox_pin.core.modes import SandboxMode
 from sandbox_pin.core.run_state import RunStatus
 from sandbox_pin.errors import SandboxPinError, StateError, UsageError
-from sandbox_pin.shell.look import Explanation, RunSummary, explain, summarize
+from sandbox_pin.shell.look import Explanation, explain
 from sandbox_pin.shell.runs import RunFolder, check_run_id, list_runs, open_run, runs_root
+from sandbox_pin.shell.summary import RunSummary, summarize
 
 Words = tuple[str, ...] | None
 

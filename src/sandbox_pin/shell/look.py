@@ -1,14 +1,12 @@
-"""What a run is, and what its next command would do, without touching anything."""
+"""What the next command on a run would do, and why, without touching anything."""
 
 from msgspec import Struct
 
 from sandbox_pin.core.decision import Decision, Refuse, Strengthen
 from sandbox_pin.core.describe import describe_gate
-from sandbox_pin.core.event import LaunchEnded, LaunchStarted
 from sandbox_pin.core.gate import GateDecision, HostCapability, RefuseLaunch, pass_gate
-from sandbox_pin.core.modes import RunKind
 from sandbox_pin.core.placement import Violation, describe_violations
-from sandbox_pin.core.record import Disputed, SandboxPin, Unpinned, pinned_backend
+from sandbox_pin.core.record import pinned_backend
 from sandbox_pin.core.request import SandboxRequest
 from sandbox_pin.core.rule import decide
 from sandbox_pin.core.run_state import RunStatus
@@ -18,45 +16,10 @@ from sandbox_pin.shell.bubblewrap import Profile
 from sandbox_pin.shell.guard import Guarded, grave_violations, judge
 from sandbox_pin.shell.host import find_bubblewrap, probe_host
 from sandbox_pin.shell.preparation import launch_profile
-from sandbox_pin.shell.reading import RunReading, read_run_unlocked
+from sandbox_pin.shell.reading import read_run_unlocked
 from sandbox_pin.shell.runs import open_run
+from sandbox_pin.shell.summary import RunSummary, summary_of
 from sandbox_pin.shell.surroundings import now
-
-
-class RunSummary(Struct, frozen=True, kw_only=True):
-    """One run, as ``status`` and ``list`` tell it.
-
-    Attributes:
-        run: its id.
-        kind: who owns the work.
-        status: what it waits for.
-        busy: whether a launch of it lives.
-        workspace: the folder that it works in.
-        created_at: when it was made.
-        parent: the run that it was made from.
-        in_force: what a request is held against.
-        state_pin: the pin that its state holds.
-        witness: the pin that its log's last whole entry carries.
-        passed_over: how many torn lines stand at the log's end.
-        last_launch: the newest launch among the log's last entries.
-        last_end: the end of that launch, where it is known.
-        lost: whether it was lost with its controller, so that nobody saw its end.
-    """
-
-    run: str
-    kind: RunKind
-    status: RunStatus
-    busy: bool
-    workspace: str | None
-    created_at: str
-    parent: str | None
-    in_force: SandboxPin | Disputed | Unpinned
-    state_pin: SandboxPin | Unpinned
-    witness: SandboxPin | None
-    passed_over: int
-    last_launch: LaunchStarted | None
-    last_end: LaunchEnded | None
-    lost: bool
 
 
 class Explanation(Struct, frozen=True, kw_only=True):
@@ -87,18 +50,6 @@ class Explanation(Struct, frozen=True, kw_only=True):
     next_command: str
 
 
-def summarize(root: str, run: str) -> RunSummary:
-    """Reads one run, without its lock.
-
-    Raises:
-        UsageError: no such run.
-        StateError: state or log is damaged.
-        StorageError: the state could not be read.
-    """
-    with open_run(root, run) as folder:
-        return _summary(read_run_unlocked(folder))
-
-
 def explain(root: str, run: str, *, asked: Asked) -> Explanation:
     """Says what the next command with these options would do.
 
@@ -111,7 +62,7 @@ def explain(root: str, run: str, *, asked: Asked) -> Explanation:
     """
     with open_run(root, run) as folder:
         reading = read_run_unlocked(folder)
-        summary = _summary(reading)
+        summary = summary_of(reading)
         state_path, log_path = folder.state_path, folder.log.shown_as
         pinned_by = folder.log.last_request()
     problems: list[str] = []
@@ -197,23 +148,3 @@ def _next(
         return f"the pin is settled as the rule says, but {describe_gate(gate)}"
     by = "resume" if status is RunStatus.BLOCKED else "step"
     return f"{by} launches: {describe_gate(gate)}"
-
-
-def _summary(reading: RunReading) -> RunSummary:
-    state = reading.loaded.state
-    return RunSummary(
-        run=state.run,
-        kind=state.kind,
-        status=reading.status,
-        busy=reading.busy,
-        workspace=state.workspace,
-        created_at=state.created_at,
-        parent=state.parent,
-        in_force=reading.in_force,
-        state_pin=reading.loaded.pin,
-        witness=reading.witness,
-        passed_over=reading.passed_over,
-        last_launch=reading.last_launch,
-        last_end=reading.last_end,
-        lost=state.status is RunStatus.RUNNING and not reading.busy,
-    )
