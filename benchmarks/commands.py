@@ -6,12 +6,14 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+from statistics import median
 from typing import Final, NamedTuple
 
-from benchmarks.line import AtMost, Calls, Line, NoAim
+from benchmarks.line import AtMost, Calls, Figure, Line, NoAim
 
 PYTHON: Final = sys.executable
 COMMAND: Final = str(Path(sys.executable).with_name("sandbox-pin"))
@@ -19,6 +21,10 @@ NEEDED: Final = "python -c 'import msgspec, click'"
 """What a command with these two libraries can't start without, whatever the interpreter is called."""
 
 RUN: Final = "r"
+
+LAUNCHES: Final = 20
+SHARE: Final = 0.002
+"""Seconds that the library itself is to take of a launch at the most."""
 
 
 def called(*commands: list[str]) -> Callable[[], None]:
@@ -101,6 +107,29 @@ def _needed_and_two_bare_launches(folder: Path) -> Callable[[], object]:
     return called([PYTHON, "-c", "import msgspec, click"], bare, bare)
 
 
+def _own_share(folder: Path) -> float:
+    """The seconds that a step takes beyond bwrap: the command in this process, less two bare launches."""
+    from sandbox_pin.cli.main import call  # noqa: PLC0415 - each side imports its own alone
+
+    words = ["step", RUN, *made_run(folder).options, "--mode", "required", "--", "true"]
+    bare = called(*[_bare_launch(folder)] * 2)
+    kept = os.dup(sys.stderr.fileno())
+    with Path(os.devnull).open("wb") as nothing:
+        _ = os.dup2(nothing.fileno(), sys.stderr.fileno())
+    try:
+        own = [_seconds(lambda: call(words)) - _seconds(bare) for _ in range(LAUNCHES)]
+    finally:
+        _ = os.dup2(kept, sys.stderr.fileno())
+        os.close(kept)
+    return median(own)
+
+
+def _seconds(work: Callable[[], object]) -> float:
+    began = time.perf_counter()
+    _ = work()
+    return time.perf_counter() - began
+
+
 class Sandbox(NamedTuple):
     """Another sandbox's own command: what it needs on PATH, and how it launches ``true``."""
 
@@ -162,6 +191,13 @@ LINES: Final = [
         Calls(_step),
         Calls(_needed_and_two_bare_launches),
         NoAim(),
+    ),
+    Line(
+        "a step, in a process that has imported all, less bwrap and the trial launch",
+        "2 ms",
+        Figure(_own_share),
+        Figure(lambda _: SHARE),
+        AtMost(1),
     ),
     Line(
         "sandbox-pin run --mode required -- true, the whole command",
