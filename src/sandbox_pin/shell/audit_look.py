@@ -14,6 +14,7 @@ from sandbox_pin.core.audit import (
     last_launch_of,
     strength_of,
 )
+from sandbox_pin.core.describe import find_difference
 from sandbox_pin.core.event import LaunchStarted
 from sandbox_pin.core.log_end import LogEnd
 from sandbox_pin.core.modes import RunKind
@@ -160,7 +161,7 @@ class Looker:
             age=None if isinstance(in_force, Unpinned | Disputed) else _age(in_force.recorded_at, self._now),
             state_pin=state_pin,
             witness=witness,
-            differs=witness is not None and witness != state_pin,
+            differs=find_difference(state_pin, witness) is not None,
             last_launch=last_launch_of(launch),
             passed_over=passed_over,
             problem=None if failure is None else str(failure),

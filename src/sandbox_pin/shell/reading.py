@@ -5,6 +5,7 @@ from typing import Final
 
 from msgspec import Struct
 
+from sandbox_pin.core.describe import find_difference
 from sandbox_pin.core.event import Entry, LaunchEnded, LaunchStarted
 from sandbox_pin.core.log_end import LogEnd
 from sandbox_pin.core.record import Disputed, SandboxPin, Unpinned
@@ -47,7 +48,7 @@ class RunReading(Struct, frozen=True, kw_only=True):
     @property
     def differs(self) -> bool:
         """Whether state and log say different things of the pin, an accept that was not finished included."""
-        return self.witness is not None and self.witness != self.loaded.pin
+        return find_difference(self.loaded.pin, self.witness) is not None
 
     @property
     def busy(self) -> bool:
