@@ -121,19 +121,20 @@ def replace_members(state: bytes, values: Mapping[str, bytes]) -> bytes:
     Raises:
         StateError: the state can't be walked, or has one of the members twice.
     """
-    for name, value in values.items():
-        members = find_members(state)
-        places = [member for member in members if member.key == name]
-        _refuse_several(places, name)
-        if places:
-            start, end = places[0].start, places[0].end
-            parts = [state[:start], value, state[end:]]
-        else:
-            close = state.rindex(b"}")
-            comma = b"," if members else b""
-            parts = [state[:close], comma, msgspec.json.encode(name), b":", value, state[close:]]
-        state = b"".join(parts)
-    return state
+    members = find_members(state)
+    places = [member for member in members if member.key in values]
+    for name in values:
+        _refuse_several([place for place in places if place.key == name], name)
+    pieces: list[bytes] = []
+    position = 0
+    for place in places:
+        pieces += (state[position : place.start], values[place.key])
+        position = place.end
+    kept = {place.key for place in places}
+    new = [msgspec.json.encode(name) + b":" + value for name, value in values.items() if name not in kept]
+    close = state.rindex(b"}")
+    comma = b"," if members and new else b""
+    return b"".join((*pieces, state[position:close], comma, b",".join(new), state[close:]))
 
 
 def _place_of_pin(state: bytes) -> tuple[int, int] | None:
