@@ -258,7 +258,10 @@ def test_explain_tells_what_keeps_a_command_from_deciding_and_the_rest_all_the_s
 
 def test_explain_of_a_run_from_before_pins_says_that_it_would_be_upgraded(bench: Bench) -> None:
     _ = bench.make_old()
-    assert "rule       the pin is upgraded" in _tells(bench, "explain", "r1", "--mode", "preferred").out
+    assert (
+        "rule       the run had no pin, and is pinned to preferred"
+        in _tells(bench, "explain", "r1", "--mode", "preferred").out
+    )
 
 
 def test_explain_beside_a_log_that_can_not_be_read_says_what_step_would_do(bench: Bench) -> None:

@@ -78,6 +78,8 @@ def test_a_request_tells_each_value_and_where_it_came_from() -> None:
     assert describe_request(both) == "disabled (from --mode) on one (from /etc/sandbox.toml)"
 
 
+WEAKER: Final = "refused as weaker than the pin"
+CALLER: Final = "from the calling program"
 ACCEPTED: Final = "the weaker request is accepted"
 DECISIONS: Final[list[tuple[type, SandboxPin | Disputed | Unpinned, SandboxRequest, bool, str]]] = [
     (
@@ -85,14 +87,17 @@ DECISIONS: Final[list[tuple[type, SandboxPin | Disputed | Unpinned, SandboxReque
         PREFERRED,
         SandboxRequest(mode=SandboxMode.DISABLED),
         False,
-        "refused: weaker than the pin in mode",
+        f"{WEAKER}; mode: pinned preferred, requested disabled ({CALLER})",
     ),
     (
         Refuse,
         ONE,
         SandboxRequest(mode=SandboxMode.DISABLED, backend="other"),
         False,
-        "refused: weaker than the pin in mode and backend",
+        (
+            f"{WEAKER}; mode: pinned required, requested disabled ({CALLER}); "
+            f"backend: pinned one, requested other ({CALLER})"
+        ),
     ),
     (
         Accept,
@@ -113,7 +118,7 @@ DECISIONS: Final[list[tuple[type, SandboxPin | Disputed | Unpinned, SandboxReque
         Unpinned(),
         SandboxRequest(mode=SandboxMode.REQUIRED),
         False,
-        f"the pin is upgraded from none yet: the state is from before pins to required (upgraded {LATER})",
+        f"the run had no pin, and is pinned to required (upgraded {LATER})",
     ),
     (
         Unchanged,

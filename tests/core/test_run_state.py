@@ -142,6 +142,19 @@ def test_a_field_of_ours_given_twice_is_refused(name: str) -> None:
         decode_run_state(twice, run="r")
 
 
+@pytest.mark.parametrize("name", ["pid", "started", "boot"])
+def test_a_key_of_the_launch_given_twice_is_refused(name: str) -> None:
+    """Two readers must not take two processes for the one that makes a run busy."""
+    process = LaunchProcess(pid=1, started=1, boot="b")
+    raw = encode_run_state(msgspec.structs.replace(STATE, launch=process), PIN)
+    assert decode_run_state(raw, run="r")[0].launch == process
+    (before,) = (line for line in raw.splitlines() if line.strip().startswith(f'"{name}"'.encode()))
+    twice = raw.replace(before, before.rstrip(b",") + b"," + before)
+    for decode in (decode_run_state, decode_own_fields):
+        with pytest.raises(StateError, match=f"{name}: given twice"):
+            decode(twice, run="r")
+
+
 def test_a_newer_protocol_is_no_damage() -> None:
     """It is told apart, so that nobody recovers a state that is whole."""
     with pytest.raises(StateError, match="newer") as caught:

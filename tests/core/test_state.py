@@ -257,7 +257,16 @@ def test_members_are_set_one_by_one() -> None:
 
 def test_a_kind_is_read_where_a_state_says_one_and_nothing_else() -> None:
     assert read_kind(b'{"kind":"remote"}') is RunKind.REMOTE
+    assert read_kind(rb'{"k\u0069nd":"l\u006fcal"}') is RunKind.LOCAL
     for other in (b"{}", b'{"kind":"task"}', b'{"kind":1}', b'{"a":{"kind":"local"}}'):
         assert read_kind(other) is None
     with pytest.raises(StateError, match="kind: given 2 times"):
         _ = read_kind(b'{"kind":"local","kind":"remote"}')
+
+
+def test_a_key_repeated_endlessly_is_refused_as_one_repeated_once() -> None:
+    """A state of some megabytes takes no more time for it: one that took minutes would hang an audit."""
+    many = 300_000
+    state = b"{" + b'"sandbox_pin":1,' * many + b'"a":1}'
+    with pytest.raises(StateError, match=f"given {many} times"):
+        _ = read_pin(state)

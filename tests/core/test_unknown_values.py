@@ -5,7 +5,22 @@ from typing import Any, Final, cast
 
 import pytest
 
-from sandbox_pin import PinV1, RunKind, mode_strength
+from sandbox_pin import (
+    PinSource,
+    PinV1,
+    PinV2,
+    Refuse,
+    RunKind,
+    SandboxMode,
+    SandboxRequest,
+    StateError,
+    Unpinned,
+    create_pin,
+    decide,
+    decode_pin,
+    mode_strength,
+    pin_in_force,
+)
 from sandbox_pin.core.describe import describe_decision, describe_gate, describe_host
 from sandbox_pin.core.event import change_entry
 from sandbox_pin.core.placement import Violation, describe_violation
@@ -66,3 +81,46 @@ class Log:
 def test_what_nobody_handles_is_a_failure(handle: Callable[[Any], object]) -> None:
     with pytest.raises(AssertionError, match="something strange"):
         handle(STRANGE)
+
+
+@pytest.mark.parametrize("kind", RunKind)
+@pytest.mark.parametrize("mode", SandboxMode)
+def test_a_plain_word_is_taken_for_the_mode_or_the_kind_that_it_names(
+    mode: SandboxMode, kind: RunKind
+) -> None:
+    """What JSON or an argument has is a plain word; it must be neither weaker nor change later answers."""
+    words = cast("tuple[Any, Any]", (str(mode), str(kind)))
+    assert mode_strength(*words) is mode_strength(mode, kind)
+    request = SandboxRequest(mode=mode, backend="b")
+    held = PinV2(mode=SandboxMode.REQUIRED, source=PinSource.CREATED, recorded_at="t", backend="a")
+    plain = PinV1(mode=words[0], source=PinSource.CREATED, recorded_at="t")
+    for pin in (held, plain, Unpinned()):
+        asked = decide(pin, request, kind=kind, accept_config_change=True, at="t")
+        assert decide(pin, request, kind=words[1], accept_config_change=True, at="t") == asked
+        assert pin_in_force(pin, held, kind=words[1]) == pin_in_force(pin, held, kind=kind)
+    assert create_pin(request, kind=words[1], at="t") == create_pin(request, kind=kind, at="t")
+
+
+def test_a_word_that_names_no_kind_is_a_failure() -> None:
+    """It would be taken for one of the two, and might be the weaker."""
+    request = SandboxRequest(mode=SandboxMode.PREFERRED)
+    pin = PinV1(mode=SandboxMode.PREFERRED, source=PinSource.CREATED, recorded_at="t")
+    with pytest.raises(AssertionError, match="Remote"):
+        _ = decide(pin, request, kind=cast("Any", "Remote"), accept_config_change=False, at="t")
+
+
+@pytest.mark.parametrize("consent", ["no", "yes", 1, [False]])
+def test_nothing_but_true_is_consent(consent: object) -> None:
+    pin = PinV1(mode=SandboxMode.REQUIRED, source=PinSource.CREATED, recorded_at="t")
+    request = SandboxRequest(mode=SandboxMode.DISABLED)
+    decision = decide(pin, request, kind=RunKind.LOCAL, accept_config_change=cast("Any", consent), at="t")
+    assert isinstance(decision, Refuse)
+
+
+@pytest.mark.parametrize("buffer", [bytearray, memoryview])
+def test_a_record_in_another_buffer_is_read_as_its_bytes_are(buffer: Callable[[bytes], Any]) -> None:
+    """Some drivers of databases hand those out."""
+    raw = b'{"schema":1,"mode":"required","source":"created","recorded_at":"t"}'
+    assert decode_pin(buffer(raw)) == decode_pin(raw)
+    with pytest.raises(StateError, match="given twice"):
+        _ = decode_pin(buffer(raw.replace(b'"mode"', b'"mode":"disabled","mode"')))

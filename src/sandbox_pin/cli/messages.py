@@ -5,14 +5,18 @@ No full stop follows what is meant to be copied: it would become part of an opti
 
 import shlex
 import sys
-from typing import assert_never
 
 from sandbox_pin.cli.screen import Screen, times_of
 from sandbox_pin.cli.terminal import say, screen_of
-from sandbox_pin.core.decision import Refuse, WeakerFact
-from sandbox_pin.core.describe import Difference, describe_decision, describe_difference, describe_held
-from sandbox_pin.core.facts import Fact
-from sandbox_pin.core.request import FromFile, FromFlag, SandboxRequest, describe_provenance
+from sandbox_pin.core.decision import Refuse
+from sandbox_pin.core.describe import (
+    Difference,
+    describe_decision,
+    describe_difference,
+    describe_held,
+    describe_weaker,
+)
+from sandbox_pin.core.request import FromFile, FromFlag, SandboxRequest
 from sandbox_pin.shell.guard import Notice
 
 
@@ -33,7 +37,7 @@ def refusal_lines(
     """
     held = describe_held(decision.pin, tell_time=times_of(screen))
     lines = [f"refused: the run is pinned to {held}, and this command asks for less:"]
-    lines += [_weaker_line(fact) for fact in decision.weaker]
+    lines += [describe_weaker(fact) for fact in decision.weaker]
     lines.append("Nothing was written or launched.")
     mode = decision.request.mode
     if accepts is not None:
@@ -62,18 +66,3 @@ def _how_to_ask_for_as_much(pinned_by: SandboxRequest | None) -> str:
             return f"The run was pinned by a flag; to ask for as much: --mode {pinned_by.mode}"
         case _:
             return "To ask for as much, name the run's configuration: --config FILE"
-
-
-def _weaker_line(fact: WeakerFact) -> str:
-    origin = describe_provenance(fact.requested_from)
-    match fact.fact:
-        case Fact.MODE:
-            return f"mode: pinned {' or '.join(fact.pinned)}, requested {fact.requested} (from {origin})"
-        case Fact.BACKEND if len(fact.pinned) > 1:
-            asked = "no opinion" if fact.requested is None else f"{fact.requested} (from {origin})"
-            by_state, by_log = fact.pinned
-            return f"backend: the state says {by_state}, the run log {by_log}; requested {asked}"
-        case Fact.BACKEND:
-            return f"backend: pinned {' or '.join(fact.pinned)}, requested {fact.requested} (from {origin})"
-        case _:
-            assert_never(fact.fact)

@@ -7,7 +7,8 @@ from typing import assert_never
 
 from msgspec import Struct
 
-from sandbox_pin.core.decision import Accept, Decision, Refuse, Strengthen, Unchanged, Upgrade
+from sandbox_pin.core.decision import Accept, Decision, Refuse, Strengthen, Unchanged, Upgrade, WeakerFact
+from sandbox_pin.core.facts import Fact
 from sandbox_pin.core.gate import (
     Capable,
     Enforce,
@@ -88,19 +89,38 @@ def describe_decision(decision: Decision, *, tell_time: TellTime = str) -> str:
     """
     match decision:
         case Refuse():
-            return f"refused: weaker than the pin in {' and '.join(fact.fact for fact in decision.weaker)}"
+            weaker = "; ".join(describe_weaker(fact) for fact in decision.weaker)
+            return f"refused as weaker than the pin; {weaker}"
         case Unchanged(pin=pin):
             return f"the pin stays {describe_pin(pin, tell_time=tell_time)}"
         case Accept():
             happened = "the weaker request is accepted: pinned"
         case Strengthen():
             happened = "the pin rises"
+        case Upgrade(before=Unpinned(), pin=pin):
+            return f"the run had no pin, and is pinned to {describe_pin(pin, tell_time=tell_time)}"
         case Upgrade():
             happened = "the pin is upgraded"
         case _:
             assert_never(decision)
     before = describe_held(decision.before, tell_time=tell_time)
     return f"{happened} from {before} to {describe_pin(decision.pin, tell_time=tell_time)}"
+
+
+def describe_weaker(fact: WeakerFact) -> str:
+    """What a request is weaker in: what the run is pinned to, and what was asked for, from where."""
+    origin = describe_provenance(fact.requested_from)
+    match fact.fact:
+        case Fact.MODE:
+            return f"mode: pinned {' or '.join(fact.pinned)}, requested {fact.requested} (from {origin})"
+        case Fact.BACKEND if len(fact.pinned) > 1:
+            asked = "no opinion" if fact.requested is None else f"{fact.requested} (from {origin})"
+            by_state, by_log = fact.pinned
+            return f"backend: the state says {by_state}, the run log {by_log}; requested {asked}"
+        case Fact.BACKEND:
+            return f"backend: pinned {' or '.join(fact.pinned)}, requested {fact.requested} (from {origin})"
+        case _:
+            assert_never(fact.fact)
 
 
 def describe_gate(gate: GateDecision) -> str:

@@ -95,7 +95,7 @@ def pass_gate(
         return RunUnenforced(asked=mode, why=f"the mode is {mode}")
     if host is None:
         return RefuseLaunch(asked=mode, missing="the host was not probed", remedy="Probe it first.")
-    pinned = backend if kind is RunKind.REMOTE else None
+    pinned = backend if kind == RunKind.REMOTE else None
     if isinstance(host, Capable) and pinned is not None and pinned != host.backend:
         host = Incapable(
             missing=f"the run is pinned to the backend {pinned}, and this host has {host.backend}",

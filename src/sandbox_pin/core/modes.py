@@ -1,8 +1,7 @@
 """Modes, kinds, and the strength that a mode gives a run of a kind (design: "Strength")."""
 
 from enum import IntEnum, StrEnum
-from functools import cache
-from typing import assert_never
+from typing import Final, assert_never
 
 
 class SandboxMode(StrEnum):
@@ -43,20 +42,31 @@ def mode_strength(mode: SandboxMode, kind: RunKind) -> Strength:
         mode: what the configuration asks for.
         kind: who owns the run's work.
     """
-    return _strength(mode, kind)
+    # Looked up by value, so that a plain word, as JSON has it, is taken for the mode or kind that it names.
+    found = _STRENGTHS.get((mode, kind))
+    return _worked_out(mode, kind) if found is None else found
 
 
-@cache  # there are six answers, and each decision asks twice
-def _strength(mode: SandboxMode, kind: RunKind) -> Strength:
+def _worked_out(mode: SandboxMode, kind: RunKind) -> Strength:
+    match kind:
+        case RunKind.LOCAL:
+            preferred = Strength.WHERE_CAPABLE
+        case RunKind.REMOTE:
+            preferred = Strength.ALWAYS
+        case _:
+            assert_never(kind)
     match mode:
         case SandboxMode.DISABLED:
             return Strength.LOGICAL
         case SandboxMode.PREFERRED:
-            return Strength.WHERE_CAPABLE if kind is RunKind.LOCAL else Strength.ALWAYS
+            return preferred
         case SandboxMode.REQUIRED:
             return Strength.ALWAYS
         case _:
             assert_never(mode)
+
+
+_STRENGTHS: Final = {(mode, kind): _worked_out(mode, kind) for mode in SandboxMode for kind in RunKind}
 
 
 def weakest_mode(strength: Strength, kind: RunKind) -> SandboxMode:

@@ -144,7 +144,7 @@ def decode_pin(raw: bytes | str) -> SandboxPin | None:
             return None
         raise explained(error, raw, EXPECTED) from None
     if len(raw) - len(pin.mode) - len(pin.source) - len(pin.recorded_at) >= _ROOM_FOR_A_REPEATED_KEY:
-        data = raw if isinstance(raw, bytes) else raw.encode()
+        data = raw.encode() if isinstance(raw, str) else bytes(raw)
         if len(data) - len(_ENCODE(pin)) >= _SHORTEST_REPEATED_KEY:
             refuse_repeated_keys(data)
     return pin

@@ -58,7 +58,7 @@ def create_pin(
         floor = mode_strength(parent[0].mode, parent[1])
         if mode_strength(mode, kind) < floor:
             mode = weakest_mode(floor, kind)
-    backend = request.backend if kind is RunKind.REMOTE else None
+    backend = request.backend if kind == RunKind.REMOTE else None
     return make_pin(mode=mode, source=PinSource.CREATED, recorded_at=at, backend=backend)
 
 
@@ -87,7 +87,7 @@ def pin_in_force(
     state_is_stronger = mode_strength(state.mode, kind) > mode_strength(witness.mode, kind)
     stronger, other = (state, witness) if state_is_stronger else (witness, state)
     own, others = pinned_backend(stronger), pinned_backend(other)
-    if kind is RunKind.REMOTE and own is not None and others is not None and own != others:
+    if kind == RunKind.REMOTE and own is not None and others is not None and own != others:
         return Disputed(
             state=_on(stronger, pinned_backend(state)), witness=_on(stronger, pinned_backend(witness))
         )
@@ -115,7 +115,7 @@ def decide(
     Returns:
         One of the five decisions. Nothing has happened yet: ``shell.apply_decision`` carries it out.
     """
-    requested = request.backend if kind is RunKind.REMOTE else None
+    requested = request.backend if kind == RunKind.REMOTE else None
     if isinstance(pin, Unpinned):
         after = make_pin(mode=request.mode, source=PinSource.UPGRADED, recorded_at=at, backend=requested)
         return Upgrade(before=pin, pin=after, entry=_change(pin, after, request, kind))
@@ -133,7 +133,7 @@ def decide(
     kept = requested if requested is not None else pinned
     weaker = _weaker_facts(pin, request, mode=mode, backend=backend)
     if weaker or isinstance(pin, Disputed):
-        if not accept_config_change:
+        if accept_config_change is not True:  # a word such as "no" is no consent
             return Refuse(pin=pin, weaker=weaker, request=request, kind=kind)
         after = make_pin(mode=request.mode, source=PinSource.ACCEPTED, recorded_at=at, backend=kept)
         return Accept(before=pin, pin=after, weaker=weaker, entry=_change(pin, after, request, kind))

@@ -12,6 +12,7 @@ import msgspec
 from msgspec import Meta, Raw, Struct
 
 from sandbox_pin.core.event import RunName
+from sandbox_pin.core.exact_json import refuse_repeated_keys
 from sandbox_pin.core.explain import explained
 from sandbox_pin.core.modes import RunKind
 from sandbox_pin.core.record import SandboxPin, ShortText, Unpinned, decode_pin
@@ -107,7 +108,7 @@ def decode_run_state(raw: bytes, *, run: str) -> tuple[RunState, SandboxPin | Un
     # Nearly every state is whole, and hundreds of thousands are audited: whatever is odd takes the long way.
     if pin is not None and len(own) + 1 == len(members) and bytes(own.get(PROTOCOL_FIELD, b"")).isdigit():
         with contextlib.suppress(StateError, *DecodingError):
-            state = _DECODER.decode(_joined(own.items()))
+            state = _decoded(_joined(own.items()))
             found = decode_pin(msgspec.json.format(pin, indent=-1))
             if found is not None and 0 < state.protocol <= PROTOCOL and state.run == run:
                 return state, found
@@ -138,11 +139,18 @@ def _decode_fields(members: _Members, *, run: str) -> RunState:
         raise StateError("given twice", field=twice, expected="the key once")
     fields = _object(members, {*own})
     try:
-        state = _DECODER.decode(fields)
+        state = _decoded(fields)
     except DecodingError as error:
         raise explained(error, fields, _EXPECTED) from None
     if state.run != run:
         raise StateError(f"found {state.run}", field="run", expected=f"{run}, as the folder is named")
+    return state
+
+
+def _decoded(fields: bytes) -> RunState:
+    state = _DECODER.decode(fields)
+    if state.launch is not None:  # the one field with keys of its own
+        refuse_repeated_keys(fields)
     return state
 
 

@@ -88,8 +88,12 @@ def read_kind(state: bytes) -> RunKind | None:
         StateError: the state can't be walked, or has the key twice.
     """
     found = _only_value(state, KIND_FIELD)
-    words = {msgspec.json.encode(kind): kind for kind in RunKind}
-    return None if found is None else words.get(found)
+    if found is None:
+        return None
+    try:
+        return msgspec.json.decode(found, type=RunKind)
+    except DecodingError:
+        return None
 
 
 def replace_pin(state: bytes, pin: SandboxPin) -> bytes:

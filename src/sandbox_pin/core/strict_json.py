@@ -57,9 +57,9 @@ def find_members(raw: bytes) -> list[Member]:
 
 
 class _Named:
-    """The members of some names that an object has, in order."""
+    """The members of some names that an object has, in order; ``None`` where it has none of them."""
 
-    members: tuple[tuple[str, Raw], ...] = ()
+    members: list[tuple[str, Raw]] | None = None
 
 
 class _EachValue:
@@ -74,7 +74,9 @@ class _EachValue:
         self._name = name
 
     def __set__(self, found: _Named, value: Raw) -> None:
-        found.members += ((self._name, value),)
+        if found.members is None:  # msgspec calls neither __new__ nor __init__
+            found.members = []
+        found.members.append((self._name, value))
 
 
 @cache
@@ -96,7 +98,7 @@ def named_members(raw: bytes, names: frozenset[str]) -> Sequence[tuple[str, byte
         StateError: as ``find_members``.
     """
     try:
-        return _reader(names)(raw).members
+        return _reader(names)(raw).members or ()
     except DecodingError:
         return [(key, raw[start:end]) for key, start, end in walk_members(raw) if key in names]
 
