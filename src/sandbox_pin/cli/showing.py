@@ -48,7 +48,7 @@ def _status(words: Words, *, run: str, runs: str | None, as_json: bool) -> int:
         show_json(summary)
     else:
         _show_summary(summary, screen_of(sys.stdout))
-    return ExitStatus.OK
+    return _told_log_failure(summary)
 
 
 @click.command("explain", epilog=EXIT_STATUSES)
@@ -166,12 +166,27 @@ def _list(words: Words, *, runs: str | None, as_json: bool) -> int:
             say(str(error))
             status = status_of(error)
             continue
+        status = _told_log_failure(summary) or status
         if as_json:
             show_json(summary)
         else:
-            held = describe_held(summary.in_force, tell_time=times_of(screen))
+            held = _held(summary, screen)
             show(f"{run}  {summary.kind}  {summary.status}  {held}", screen)
     return status
+
+
+def _told_log_failure(summary: RunSummary) -> ExitStatus:
+    """Tells a log that could not be read on standard error; gives the status to end with."""
+    if summary.log_failure is None:
+        return ExitStatus.OK
+    say(summary.log_failure)
+    return ExitStatus.STORAGE
+
+
+def _held(summary: RunSummary, screen: Screen | None) -> str:
+    """What the run is held to; the log, where it can't be read, may hold it to more."""
+    held = describe_held(summary.in_force, tell_time=times_of(screen))
+    return held if summary.log_failure is None else f"{held} by the state alone: the log can't be read"
 
 
 def _show_summary(summary: RunSummary, screen: Screen | None) -> None:
@@ -180,7 +195,7 @@ def _show_summary(summary: RunSummary, screen: Screen | None) -> None:
 
     created = told_time_and_age(summary.created_at, screen)
     tell("run", f"{summary.run} ({summary.kind}, {summary.status})")
-    tell("pinned to", describe_held(summary.in_force, tell_time=times_of(screen)))
+    tell("pinned to", _held(summary, screen))
     if find_difference(summary.state_pin, summary.witness) is not None:
         tell("", f"the state says {describe_held(summary.state_pin, tell_time=times_of(screen))}")
         tell("", f"the run log says {describe_held(summary.witness, tell_time=times_of(screen))}")
@@ -204,7 +219,8 @@ def _show_explanation(explanation: Explanation, screen: Screen | None) -> None:
 
     _show_summary(explanation.summary, screen)
     request, decision, gate = explanation.request, explanation.decision, explanation.gate
-    tell("witness", describe_held(explanation.summary.witness, tell_time=times_of(screen)))
+    witness = describe_held(explanation.summary.witness, tell_time=times_of(screen))
+    tell("witness", explanation.summary.log_failure or witness)
     tell("request", describe_request(request) if request is not None else "can not be read")
     for tree in explanation.trees:
         tell("may write", tree)
