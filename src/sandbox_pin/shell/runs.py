@@ -148,12 +148,13 @@ def open_run(root: str, run: str) -> Generator[RunFolder]:
 
     Raises:
         UsageError: the id is none, or there is no such run.
-        StateError: what is there is no folder.
+        StateError: what is there is no folder. A link is none, wherever it leads: through it two names would
+            mean one run, and the state says another id than the one that was asked for.
         StorageError: the system could not open it.
     """
     path = os.path.join(root, check_run_id(run))
     try:
-        descriptor = open_folder(path)
+        descriptor = open_folder(path, follow=False)
     except FileNotFoundError:
         raise UsageError(
             "no such run",
@@ -183,7 +184,7 @@ def hold_run(root: str, run: str, *, wait: float) -> Generator[RunFolder]:
     """
     with open_run(root, run) as folder, hold(folder.descriptor, wait=wait, shown_as=folder.path):
         try:
-            replaced = not os.path.samestat(os.stat(folder.path), os.fstat(folder.descriptor))
+            replaced = not os.path.samestat(os.lstat(folder.path), os.fstat(folder.descriptor))
         except OSError:
             replaced = True
         if replaced:
