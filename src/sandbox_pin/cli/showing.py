@@ -8,7 +8,7 @@ import click
 
 from sandbox_pin.cli.exit_status import ExitStatus, status_of
 from sandbox_pin.cli.log_lines import event_words, log_line
-from sandbox_pin.cli.messages import refusal_lines
+from sandbox_pin.cli.messages import how_to_go_on, refusal_lines
 from sandbox_pin.cli.options import EXIT_STATUSES, asked_for, no_words, shared_options
 from sandbox_pin.cli.screen import Screen, times_of, told_time_and_age
 from sandbox_pin.cli.terminal import say, screen_of, show, show_json
@@ -43,11 +43,12 @@ _LABEL: Final = 11
 def _status(words: Words, *, run: str, runs: str | None, as_json: bool) -> int:
     """Show a run: its pin, what it waits for, its last launch."""
     no_words(words)
-    summary = summarize(runs_root(runs), check_run_id(run))
+    root = runs_root(runs)
+    summary = summarize(root, check_run_id(run))
     if as_json:
         show_json(summary)
     else:
-        _show_summary(summary, screen_of(sys.stdout))
+        _show_summary(root, summary, screen_of(sys.stdout))
     return _told_log_failure(summary)
 
 
@@ -68,11 +69,12 @@ def _explain(
     """Say what the next command on a run would do with these options, and why; change nothing."""
     no_words(words)
     asked = asked_for(config, mode, writable=writable)
-    explanation = explain(runs_root(runs), check_run_id(run), asked=asked)
+    root = runs_root(runs)
+    explanation = explain(root, check_run_id(run), asked=asked)
     if as_json:
         show_json(explanation)
     else:
-        _show_explanation(explanation, screen_of(sys.stdout))
+        _show_explanation(root, explanation, screen_of(sys.stdout))
     return ExitStatus.OK
 
 
@@ -111,7 +113,7 @@ def _log(
         else:
             _show_lines(folder, watched.lines(), as_json=as_json)
         if watched.damage is not None:
-            remedy = f"sandbox-pin recover {run} keeps it aside and starts anew."
+            remedy = f"{folder.command('recover')} keeps it aside and starts anew."
             raise StateError(watched.damage, file=folder.log.shown_as, remedy=remedy)
     return ExitStatus.OK
 
@@ -189,7 +191,7 @@ def _held(summary: RunSummary, screen: Screen | None) -> str:
     return held if summary.log_failure is None else f"{held} by the state alone: the log can't be read"
 
 
-def _show_summary(summary: RunSummary, screen: Screen | None) -> None:
+def _show_summary(root: str, summary: RunSummary, screen: Screen | None) -> None:
     def tell(label: str, text: str) -> None:
         _tell(label, text, screen)
 
@@ -210,14 +212,16 @@ def _show_summary(summary: RunSummary, screen: Screen | None) -> None:
     if summary.passed_over:
         tell("log", f"{summary.passed_over} torn line(s) at its end, passed over")
     if summary.status is RunStatus.BLOCKED:
-        tell("next", f"sandbox-pin resume {summary.run} ... or unblock {summary.run} ... takes it further")
+        again, ready = how_to_go_on(root, summary.run, [])
+        show(f"{'next':{_LABEL}}{again}")  # both whole, to be copied from
+        show(f"{'':{_LABEL}}{ready}")
 
 
-def _show_explanation(explanation: Explanation, screen: Screen | None) -> None:
+def _show_explanation(root: str, explanation: Explanation, screen: Screen | None) -> None:
     def tell(label: str, text: str) -> None:
         _tell(label, text, screen)
 
-    _show_summary(explanation.summary, screen)
+    _show_summary(root, explanation.summary, screen)
     request, decision, gate = explanation.request, explanation.decision, explanation.gate
     witness = describe_held(explanation.summary.witness, tell_time=times_of(screen))
     tell("witness", explanation.summary.log_failure or witness)

@@ -78,7 +78,7 @@ def read_run(folder: RunFolder) -> RunReading:
     try:
         return _read(folder)
     except StateError as error:
-        remedy = f"Nothing was changed. sandbox-pin recover {folder.run} keeps it aside and starts anew."
+        remedy = f"Nothing was changed. {folder.command('recover')} keeps it aside and starts anew."
         raise error.located(remedy=remedy) from None
 
 
