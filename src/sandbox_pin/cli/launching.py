@@ -71,7 +71,7 @@ def _run(
             tell=tell_notice,
         )
 
-    return _finished(start, asked, ResultFile(result, name), root=root)
+    return _finished(start, asked, ResultFile(result, root=root, run=name), root=root)
 
 
 class _Options(TypedDict):
@@ -137,7 +137,7 @@ def _taken_further(options: _Options, act: _Further) -> int:
     return _finished(
         lambda: act(root, run, asked=asked, wait=options["wait"], tell=tell_notice),
         asked,
-        ResultFile(options["result"], run),
+        ResultFile(options["result"], root=root, run=run),
         root=root,
     )
 

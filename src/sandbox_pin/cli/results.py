@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from sandbox_pin.cli.exit_status import ExitStatus, status_of
 from sandbox_pin.cli.messages import how_to_go_on, refusal_lines
-from sandbox_pin.cli.output_file import refuse_no_file
+from sandbox_pin.cli.output_file import refuse_no_output_file
 from sandbox_pin.cli.terminal import say, say_lines, screen_of
 from sandbox_pin.core.decision import Decision
 from sandbox_pin.core.describe import describe_gate
@@ -50,11 +50,11 @@ class Result(Struct, frozen=True, kw_only=True):
 class ResultFile:
     """The file named by ``--result``, if any; its folder is checked before anything is launched."""
 
-    def __init__(self, path: str | None, run: str) -> None:
+    def __init__(self, path: str | None, *, root: str, run: str) -> None:
         self._run = run
         self._path = path
         if path is not None:
-            refuse_no_file(path, option="--result")
+            refuse_no_output_file(path, option="--result", root=root)
 
     def fail(self, error: SandboxPinError) -> None:
         """Writes what went wrong."""
