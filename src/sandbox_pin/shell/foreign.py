@@ -79,11 +79,13 @@ def hold_files(foreign: ForeignRun) -> Generator[HeldFiles]:
     """Opens the folders of state and log, and holds the state's.
 
     Raises:
-        UsageError: one of the folders is not there.
+        UsageError: one of the folders is not there, or one file is named as both.
         BusyError: another command holds it.
         StorageError: the system could not open or lock one.
     """
     state, log = (os.path.abspath(path) for path in (foreign.state, foreign.log))
+    if _is_one_file(state, log):
+        raise UsageError("--state and --log are one file", file=foreign.state, expected="two files")
     with contextlib.ExitStack() as stack:
         folders: list[int] = []
         for path in (state, log):
@@ -100,6 +102,14 @@ def hold_files(foreign: ForeignRun) -> Generator[HeldFiles]:
             log_name=os.path.basename(log),
             log=FileRunLog(folders[1], os.path.basename(log), shown_as=foreign.log),
         )
+
+
+def _is_one_file(state: str, log: str) -> bool:
+    """Whether two paths lead to one file, also by a link or a second name; it need not be there yet."""
+    try:
+        return os.path.samefile(state, log)
+    except OSError:
+        return os.path.realpath(state) == os.path.realpath(log)
 
 
 def read_foreign(foreign: ForeignRun, files: HeldFiles) -> ForeignReading:
