@@ -18,6 +18,15 @@ def _damage_in_the_log(folder: Path) -> None:
     _ = (folder / "run.jsonl").write_bytes(b'{"event":"pin_removed"}\n')
 
 
+def _without_a_log(folder: Path) -> None:
+    (folder / "run.jsonl").unlink()
+
+
+def _log_is_a_folder(folder: Path) -> None:
+    _without_a_log(folder)
+    (folder / "run.jsonl").mkdir()
+
+
 def _leave(_: Path) -> None:
     """As it was made."""
 
@@ -27,6 +36,11 @@ SAID: dict[str, tuple[Callable[[Path], None], str, tuple[str, ...], tuple[str, .
     "damage in a list": (_cut, "ready", ("list",), ("recover",)),
     "damage in an audit": (_cut, "ready", ("audit", "ROOT"), ("recover",)),
     "damage in a log": (_damage_in_the_log, "ready", ("log", "r1"), ("recover",)),
+    "no log": (_without_a_log, "ready", ("log", "r1"), ("recover",)),
+    "no log for a timeline": (_without_a_log, "ready", ("log", "r1", "--timeline"), ("recover",)),
+    "a log that is no file": (_log_is_a_folder, "ready", ("log", "r1"), ("recover",)),
+    "its status": (_log_is_a_folder, "ready", ("status", "r1"), ("recover",)),
+    "its next step": (_log_is_a_folder, "ready", ("step", "r1", "--", TRUE), ("recover",)),
     "recovered": (_cut, "ready", ("recover", "r1"), ("unblock",)),
     "blocked": (_leave, "blocked", ("status", "r1"), ("resume", "unblock")),
     "blocked, and stepped": (_leave, "blocked", ("step", "r1", "--", TRUE), ("resume", "unblock")),
@@ -66,6 +80,23 @@ def test_a_remedy_that_is_pasted_does_what_it_says(bench: Bench) -> None:
     recovered = bench.succeeds(*shlex.split(command)[1:])
     ready = recovered.out[recovered.out.index("sandbox-pin unblock") : recovered.out.index(" with the run's")]
     _ = bench.succeeds(*shlex.split(ready)[1:], "--mode", "required")
+
+
+@pytest.mark.parametrize("options", [("--mode", "disabled"), ("--mode", "required"), ("--dry-run",)])
+def test_of_another_program_s_log_that_is_no_file_the_very_recovery_is_told(
+    options: tuple[str, ...], bench: Bench
+) -> None:
+    state, log = bench.home / "its state.json", bench.home / "its.log"
+    _ = state.write_text("{}")
+    log.mkdir()
+    files = ("--state", str(state), "--log", str(log), "--kind", "local", "--run", "r1")
+    ended = bench.unchanged("check", *files, *options, status=74)
+    assert f"{log}: it is a folder, a FIFO or a device; expected a regular file. " in ended.err
+    command = ended.err[ended.err.index("sandbox-pin recover") : ended.err.index(" keeps it aside")]
+    assert shlex.split(command) == ["sandbox-pin", "recover", *files]
+    recovered = bench.succeeds(*shlex.split(command)[1:])
+    assert "sandbox-pin recover" not in recovered.out
+    _ = bench.succeeds("check", *files, "--mode", "required")
 
 
 def test_a_parent_that_must_be_settled_first_is_named_with_its_folder(bench: Bench) -> None:

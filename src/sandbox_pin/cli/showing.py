@@ -27,6 +27,7 @@ from sandbox_pin.core.modes import SandboxMode
 from sandbox_pin.core.run_state import RunStatus
 from sandbox_pin.errors import SandboxPinError, StateError, UsageError
 from sandbox_pin.shell.look import Explanation, explain
+from sandbox_pin.shell.run_log import STARTS_ANEW
 from sandbox_pin.shell.runs import RunFolder, check_run_id, list_runs, open_run, runs_root
 from sandbox_pin.shell.summary import RunSummary, summarize
 
@@ -113,8 +114,7 @@ def _log(
         else:
             _show_lines(folder, watched.lines(), as_json=as_json)
         if watched.damage is not None:
-            remedy = f"{folder.command('recover')} keeps it aside and starts anew."
-            raise StateError(watched.damage, file=folder.log.shown_as, remedy=remedy)
+            raise StateError(watched.damage, file=folder.log.shown_as, remedy=_remedy(folder))
     return ExitStatus.OK
 
 
@@ -122,7 +122,7 @@ class _Watched:
     """A log's lines, and whether one of them was damaged."""
 
     def __init__(self, folder: RunFolder) -> None:
-        self._log = folder.log
+        self._folder = folder
         self.damage: str | None = None
 
     def lines(self) -> Iterator[LogLine]:
@@ -133,12 +133,21 @@ class _Watched:
             StorageError: it could not be read.
         """
         try:
-            for line in self._log.lines():
+            for line in self._folder.log.lines():
                 if isinstance(line, Damaged):
                     self.damage = self.damage or line.why
                 yield line
         except FileNotFoundError:
-            raise StateError("missing", file=self._log.shown_as, expected="the run's log") from None
+            raise StateError(
+                "missing",
+                file=self._folder.log.shown_as,
+                expected="the run's log",
+                remedy=_remedy(self._folder),
+            ) from None
+
+
+def _remedy(folder: RunFolder) -> str:
+    return f"{folder.command('recover')} {STARTS_ANEW}"
 
 
 def _show_lines(folder: RunFolder, lines: Iterable[LogLine], *, as_json: bool) -> None:

@@ -128,7 +128,12 @@ class RunFolder:
         self.path: str = os.path.join(root, run)
         self.state_path: str = f"{self.path}/{STATE_NAME}"
         self.descriptor = descriptor
-        self.log: FileRunLog = FileRunLog(descriptor, LOG_NAME, shown_as=f"{self.path}/{LOG_NAME}")
+        self.log: FileRunLog = FileRunLog(
+            descriptor,
+            LOG_NAME,
+            shown_as=f"{self.path}/{LOG_NAME}",
+            recover=lambda: spell_command("recover", root, run),
+        )
 
     def command(self, verb: str) -> str:
         """A command on this run, to be pasted into a shell."""
