@@ -266,6 +266,30 @@ def test_of_a_state_that_says_no_kind_nothing_is_shown_to_hold(bench: Bench) -> 
     bench.unchanged(*words, "--kind", "local", status=0)
 
 
+@pytest.mark.parametrize("form", [(), ("--json",), ("--csv",)])
+def test_a_pattern_that_matches_nothing_is_a_wrong_call(form: tuple[str, ...], bench: Bench) -> None:
+    """A misspelt pattern must not look like an audit that found nothing wrong; one match of all is enough."""
+    tasks, empty = bench.home / "tasks", bench.home / "empty"
+    tasks.mkdir()
+    empty.mkdir()
+    (tasks / "a.json").write_text("{}")
+    words = ["audit", str(tasks), str(empty), "--at-least", "required", *form, "--glob"]
+    ended = bench.unchanged(*words, "*.jsn", status=64)
+    assert f"'*.jsn' matches nothing below {tasks}, {empty}" in ended.err
+    assert bench.unchanged(*words, "*.json", status=1).err.count("matches nothing") == 0
+
+
+@pytest.mark.parametrize("form", [(), ("--json",), ("--csv",)])
+def test_run_roots_without_a_run_are_told_and_no_error(form: tuple[str, ...], bench: Bench) -> None:
+    """As they are before the first run."""
+    bench.root.mkdir()
+    ended = bench.unchanged("audit", str(bench.root), "--at-least", "required", *form, status=0)
+    assert f"warning: there is no run in {bench.root}" in ended.err
+    bench.make("r1", "required")
+    ended = bench.unchanged("audit", str(bench.root), "--at-least", "required", *form, status=0)
+    assert "warning" not in ended.err
+
+
 def test_a_pattern_enters_no_link(bench: Bench) -> None:
     """A link that the pattern names is told; one that ``**`` could pass through is passed over."""
     tasks, outside = bench.home / "tasks", bench.home / "outside"

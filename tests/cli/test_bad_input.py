@@ -241,6 +241,38 @@ def test_a_missing_state_in_a_run_folder_is_damage_and_never_made_anew(bench: Be
     )
 
 
+@pytest.mark.parametrize("target", ["runs/a1", "nothing"])
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("status", "linked"),
+        ("log", "linked"),
+        ("explain", "linked"),
+        ("recover", "linked"),
+        ("unblock", "linked"),
+        ("resume", "linked"),
+        ("step", "linked", "--", TRUE),
+        ("run", "--id", "child", "--parent", "linked", "--", TRUE),
+    ],
+    ids=lambda words: words[0],
+)
+def test_a_link_in_a_run_s_place_is_not_followed(words: tuple[str, ...], target: str, bench: Bench) -> None:
+    """The run that it leads to is whole under its own name: it must not be called damaged, and recovered."""
+    bench.make("a1", "disabled")
+    other = bench.home / "other"
+    other.mkdir()
+    (other / "linked").symlink_to(bench.home / target)
+    ended = bench.unchanged(words[0], "--runs", str(other), *words[1:], status=65)
+    assert f"{other}/linked: it is a link, and not followed; expected a folder" in ended.err
+    assert "sandbox-pin recover" not in ended.err
+
+
+def test_the_folder_of_all_runs_may_be_a_link(bench: Bench) -> None:
+    bench.make("a1", "disabled")
+    (bench.home / "linked").symlink_to(bench.root)
+    _ = bench.succeeds("status", "--runs", str(bench.home / "linked"), "a1")
+
+
 # Run ids and commands
 
 

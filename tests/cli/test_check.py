@@ -286,6 +286,27 @@ def test_files_that_are_not_there_are_a_wrong_call(foreign: Foreign) -> None:
     assert "does not exist" in foreign.bench.unchanged(*foreign.words(), status=64).err
 
 
+@pytest.mark.parametrize("how", ["the same name", "another way", "a second name", "a link", "not there"])
+@pytest.mark.parametrize("command", ["check", "recover"])
+def test_one_file_as_state_and_log_is_a_wrong_call(command: str, how: str, foreign: Foreign) -> None:
+    """An entry would be put behind the state, and damage it."""
+    if how != "not there":
+        foreign.put(PIN)
+    match how:
+        case "another way":
+            (foreign.bench.home / "linked").symlink_to(foreign.folder)
+            foreign.log = foreign.bench.home / "linked" / foreign.state.name
+        case "a second name":
+            foreign.log.hardlink_to(foreign.state)
+        case "a link":
+            foreign.log.symlink_to(foreign.state)
+        case _:
+            foreign.log = foreign.state
+    words = foreign.words(*(("--mode", "required") if command == "check" else ()))
+    ended = foreign.bench.unchanged(command, *words[1:], status=64)
+    assert f"{foreign.state}: --state and --log are one file; expected two files" in ended.err
+
+
 def test_a_missing_state_whose_log_is_there_is_damage(foreign: Foreign) -> None:
     foreign.entry()
     assert "missing" in foreign.bench.unchanged(*foreign.words(), status=65).err

@@ -91,7 +91,7 @@ def test_without_json_it_speaks_to_a_person(bench: Bench) -> None:
     ended = bench.call("doctor", "--workspace", str(bench.workspace))
     assert ended.status == 1
     assert "warning  leftover" in ended.out
-    assert "sandbox-pin doctor --fix clears it." in ended.out
+    assert "The same command with --fix clears it." in ended.out
     assert ended.err == ""
 
 

@@ -105,6 +105,26 @@ def test_a_result_of_old_is_replaced_whole_and_a_link_is_not_followed(bench: Ben
     assert [name.name for name in bench.desk.iterdir() if name.name.startswith(".")] == []
 
 
+@pytest.mark.parametrize(
+    "path", ["runs/r1/state.json", "runs/r1/run.jsonl", "runs/r2/state.json", "runs/new", "linked/state.json"]
+)
+@pytest.mark.parametrize("words", [("unblock", "r1", "--result"), ("log", "r1", "--html")])
+def test_no_file_of_a_run_is_replaced(words: tuple[str, ...], path: str, bench: Bench) -> None:
+    """Neither this run's nor another's, by whatever name its folder is reached."""
+    bench.make("r1", "disabled", status="blocked", command=(TRUE,))
+    bench.make("r2", "disabled")
+    (bench.home / "linked").symlink_to("runs/r2")
+    said = bench.unchanged(*words, str(bench.home / path), status=64).err
+    assert "below the folder of all runs" in said
+    assert f"expected a file outside {bench.root}" in said
+
+
+def test_a_new_run_replaces_no_file_of_another(bench: Bench) -> None:
+    path = bench.make("r1", "disabled") / "state.json"
+    words = ("run", "--id", "r2", "--workspace", str(bench.workspace), "--result", str(path))
+    _ = bench.unchanged(*words, "--", *bench.touches(), status=64)
+
+
 def test_a_new_result_is_private(bench: Bench) -> None:
     _ = bench.run("r1", "--result", "result.json")
     assert stat.S_IMODE((bench.desk / "result.json").stat().st_mode) == 0o600

@@ -2,6 +2,7 @@
 
 import json
 import os
+from pathlib import Path
 
 import pytest
 
@@ -97,6 +98,67 @@ def test_a_torn_end_of_the_log_is_told(bench: Bench) -> None:
     ended = _tells(bench, "log", "r1", "--json")
     assert len(ended.objects) == 1
     assert "torn or garbage" in ended.err
+
+
+# A log that can't be read
+
+
+def _folder(path: Path) -> None:
+    path.unlink()
+    path.mkdir()
+
+
+def _link(path: Path) -> None:
+    path.symlink_to(path.rename(path.with_name("elsewhere")))
+
+
+def _fifo(path: Path) -> None:
+    path.unlink()
+    os.mkfifo(path)
+
+
+NO_FILE = {"a folder": _folder, "a link": _link, "a FIFO": _fifo}
+
+
+@pytest.mark.parametrize("what", NO_FILE)
+def test_a_log_that_can_not_be_read_is_never_hidden(what: str, bench: Bench) -> None:
+    """The state's pin may be the weaker one: it is told as the state's alone, and the exit status is 74."""
+    path = bench.make("r1", "required") / "run.jsonl"
+    bench.damage("r1", sandbox_pin={"schema": 1, "mode": "disabled", "source": "accepted", "recorded_at": AT})
+    NO_FILE[what](path)
+    for words in (("status", "r1"), ("list",)):
+        ended = _tells(bench, *words, status=74)
+        assert f"disabled (accepted {AT}) by the state alone: the log can't be read" in ended.out
+        assert f"{path}: it is a" in ended.err
+        (told,) = _tells(bench, *words, "--json", status=74).objects
+        assert told["witness"] is None
+        assert told["log_failure"].startswith(f"{path}: it is a")
+    explained = _tells(bench, "explain", "r1", "--mode", "disabled").out
+    assert "by the state alone" in explained
+    assert f"witness    {path}: it is a" in explained
+
+
+def test_a_log_that_may_not_be_read_is_never_hidden(bench: Bench) -> None:
+    """As a user without the right to."""
+    path = bench.make("r1", "disabled") / "run.jsonl"
+    path.chmod(0)
+    if os.access(path, os.R_OK):
+        pytest.skip("this user may read everything")
+    ended = _tells(bench, "status", "r1", "--json", status=74)
+    assert "Permission denied" in ended.objects[0]["log_failure"]
+
+
+def test_list_goes_on_behind_a_log_that_can_not_be_read(bench: Bench) -> None:
+    _folder(bench.make("a1", "required") / "run.jsonl")
+    bench.make("b1", "required")
+    ended = _tells(bench, "list", status=74)
+    assert [line.split()[0] for line in ended.out.splitlines()] == ["a1", "b1"]
+    assert ended.err.count("\n") == 1
+
+
+def test_a_log_that_could_be_read_has_no_failure(bench: Bench) -> None:
+    bench.make("r1", "required")
+    assert _tells(bench, "status", "r1", "--json").objects[0]["log_failure"] is None
 
 
 # log

@@ -25,7 +25,7 @@ _STATUSES: Final = """\b
 Exit status:
   0   everything could be read, and no filter found anything
   1   a filter found something
-  64  wrong usage, or no such folder
+  64  wrong usage, no such folder, or --glob matches nothing
   65  a run is damaged (and no filter found anything)
   74  something could not be read (and nothing else of the above)
   130 Ctrl-C
@@ -103,6 +103,8 @@ def _audit(
                 header = None
             summary = add_summaries(summary, batch.summary)
             tell(summary, batch.text)
+    if not summary.total:
+        _tell_nothing_found(paths, glob)
     print_summary = say if as_json or as_csv else show
     for text in describe_summary(summary, filters):
         print_summary(text)
@@ -121,6 +123,19 @@ def _foreign(
     return ForeignFiles(
         glob=glob, kind=None if kind is None else RunKind(kind), log_name=log_name, pinned_since=pinned_since
     )
+
+
+def _tell_nothing_found(paths: tuple[str, ...], glob: str | None) -> None:
+    """An audit of nothing must not look like one that found nothing wrong.
+
+    Raises:
+        UsageError: there is a pattern. Run roots may have no run yet.
+    """
+    folders = ", ".join(paths)
+    if glob is not None:
+        expected = "a pattern of the states' paths below them"
+        raise UsageError(f"{glob!r} matches nothing below {folders}", field="--glob", expected=expected)
+    say(f"warning: there is no run in {folders}")
 
 
 def _status(summary: Summary) -> ExitStatus:

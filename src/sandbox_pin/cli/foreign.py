@@ -23,7 +23,7 @@ from sandbox_pin.shell.foreign import ForeignRun
 from sandbox_pin.shell.launch import refuse_inside_a_launch
 from sandbox_pin.shell.locks import DEFAULT_WAIT
 from sandbox_pin.shell.recover import recover_files, recover_run
-from sandbox_pin.shell.runs import check_run_id, runs_root
+from sandbox_pin.shell.runs import check_run_id, runs_root, spell_command
 
 _LONGEST_NAME: Final = 255
 """In characters: what a log entry can hold (``core/event.py``)."""
@@ -129,9 +129,13 @@ def _recover(
     _check_name(named)
     refuse_inside_a_launch("recover")
     if run is not None and state is None and log is None and kind is None and named is None:
-        recovered = recover_run(runs_root(runs), check_run_id(run), wait=DEFAULT_WAIT)
+        root = runs_root(runs)
+        recovered = recover_run(root, check_run_id(run), wait=DEFAULT_WAIT)
+        ready = spell_command("unblock", root, run)
+        further = f"It is blocked: {ready} with the run's --config or --mode makes it ready."
     elif run is None and state is not None and log is not None and kind is not None:
         recovered = recover_files(ForeignRun(state=state, log=log, kind=RunKind(kind), run=named))
+        further = None
     else:
         raise UsageError("not one clear run", expected="a RUN, or --state, --log and --kind together")
     show(f"damaged: {recovered.damage}")
@@ -139,8 +143,8 @@ def _recover(
         show(f"kept aside as {name}")
     held = describe_pin(recovered.pin, tell_time=times_of(screen_of(sys.stdout)))
     show(f"the run {recovered.run} is pinned to {held}, and logged so")
-    if run is not None:
-        show(f"It is blocked: sandbox-pin unblock {run}, with the run's --config or --mode, makes it ready.")
+    if further is not None:
+        show(further)
     show("To go on weaker than required, give the next command --accept-config-change.")
     return ExitStatus.OK
 

@@ -57,10 +57,11 @@ def _run(
     if parent is not None:
         _ = check_run_id(parent)
     asked = asked_for(config, mode, consent, writable)
+    root = runs_root(runs)
 
     def start() -> Outcome:
         return start_run(
-            runs_root(runs),
+            root,
             name,
             command,
             asked=asked,
@@ -70,7 +71,7 @@ def _run(
             tell=tell_notice,
         )
 
-    return _finished(start, asked, ResultFile(result, name), given=_given(runs, asked))
+    return _finished(start, asked, ResultFile(result, root=root, run=name), root=root)
 
 
 class _Options(TypedDict):
@@ -132,25 +133,26 @@ class _Further(Protocol):
 def _taken_further(options: _Options, act: _Further) -> int:
     run = check_run_id(options["run"])
     asked = asked_for(options["config"], options["mode"], options["consent"], options["writable"])
+    root = runs_root(options["runs"])
     return _finished(
-        lambda: act(runs_root(options["runs"]), run, asked=asked, wait=options["wait"], tell=tell_notice),
+        lambda: act(root, run, asked=asked, wait=options["wait"], tell=tell_notice),
         asked,
-        ResultFile(options["result"], run),
-        given=_given(options["runs"], asked),
+        ResultFile(options["result"], root=root, run=run),
+        root=root,
     )
 
 
-def _given(runs: str | None, asked: Asked) -> list[str]:
+def _given(asked: Asked) -> list[str]:
     """The options that the next command needs again: each command reads them afresh."""
-    options = (("--runs", runs), ("--config", asked.config), ("--mode", asked.mode))
+    options = (("--config", asked.config), ("--mode", asked.mode))
     return [word for name, value in options if value is not None for word in (name, value)]
 
 
-def _finished(command: Callable[[], Outcome], asked: Asked, result: ResultFile, *, given: list[str]) -> int:
+def _finished(command: Callable[[], Outcome], asked: Asked, result: ResultFile, *, root: str) -> int:
     try:
         if asked.consent.given:
             refuse_inside_a_launch("--accept-config-change")
-        return finish(command(), result, given=given)
+        return finish(command(), result, root=root, given=_given(asked))
     except SandboxPinError as error:
         result.fail(error)
         raise

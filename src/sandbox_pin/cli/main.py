@@ -138,11 +138,14 @@ def _open_standard_descriptors() -> None:
     """Makes sure that no file that is opened here gets the number of a standard descriptor.
 
     A service may start a program with one of them closed; a launch would then get a state or a lock as its
-    standard input or output.
+    standard input or output. Python has no stream for it, and a command would end at the first word it says.
     """
     while (descriptor := os.open(os.devnull, os.O_RDWR)) <= _STANDARD_ERROR:
-        pass
+        os.set_inheritable(descriptor, True)  # noqa: FBT003 - its name says what
     os.close(descriptor)
+    for name, descriptor in (("stdout", _STANDARD_OUTPUT), ("stderr", _STANDARD_ERROR)):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(descriptor, "w", encoding="utf-8", closefd=False))  # noqa: SIM115 - as long as this is
 
 
 def _print_whatever_comes() -> None:

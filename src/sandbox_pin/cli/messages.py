@@ -18,6 +18,7 @@ from sandbox_pin.core.describe import (
 )
 from sandbox_pin.core.request import FromFile, FromFlag, SandboxRequest
 from sandbox_pin.shell.guard import Notice
+from sandbox_pin.shell.runs import spell_command
 
 
 def refusal_lines(
@@ -45,6 +46,18 @@ def refusal_lines(
     lines.append(_how_to_ask_for_as_much(pinned_by))
     lines.append(f"To go on weaker, in the open and logged: --accept-config-change={mode}")
     return lines
+
+
+def how_to_go_on(root: str, run: str, given: list[str]) -> list[str]:
+    """What takes a blocked run further.
+
+    Args:
+        root: the folder of all runs.
+        run: the run's id.
+        given: the options that the next command needs again, as far as they are known.
+    """
+    again, ready = (spell_command(verb, root, run, *given) for verb in ("resume", "unblock"))
+    return [f"to launch it again:     {again}", f"to make the run ready:  {ready}"]
 
 
 def tell_notice(notice: Notice) -> None:

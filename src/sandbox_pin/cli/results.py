@@ -1,6 +1,5 @@
 """How a command's outcome is told: to the operator, in the ``--result`` file, and by the exit status."""
 
-import shlex
 import sys
 from typing import assert_never
 
@@ -8,8 +7,8 @@ import msgspec
 from msgspec import Struct
 
 from sandbox_pin.cli.exit_status import ExitStatus, status_of
-from sandbox_pin.cli.messages import refusal_lines
-from sandbox_pin.cli.output_file import refuse_no_file
+from sandbox_pin.cli.messages import how_to_go_on, refusal_lines
+from sandbox_pin.cli.output_file import refuse_no_output_file
 from sandbox_pin.cli.terminal import say, say_lines, screen_of
 from sandbox_pin.core.decision import Decision
 from sandbox_pin.core.describe import describe_gate
@@ -51,11 +50,11 @@ class Result(Struct, frozen=True, kw_only=True):
 class ResultFile:
     """The file named by ``--result``, if any; its folder is checked before anything is launched."""
 
-    def __init__(self, path: str | None, run: str) -> None:
+    def __init__(self, path: str | None, *, root: str, run: str) -> None:
         self._run = run
         self._path = path
         if path is not None:
-            refuse_no_file(path, option="--result")
+            refuse_no_output_file(path, option="--result", root=root)
 
     def fail(self, error: SandboxPinError) -> None:
         """Writes what went wrong."""
@@ -71,12 +70,13 @@ class ResultFile:
             write_file(self._path, msgspec.json.encode(result) + b"\n")
 
 
-def finish(outcome: Outcome, result: ResultFile, *, given: list[str]) -> ExitStatus | int:
+def finish(outcome: Outcome, result: ResultFile, *, root: str, given: list[str]) -> ExitStatus | int:
     """Tells an outcome, and gives the exit status that it ends in.
 
     Args:
         outcome: what the command ended in.
         result: where it is written, too.
+        root: the folder of all runs.
         given: the options that the next command on the run needs again.
     """
     match outcome:
@@ -96,13 +96,13 @@ def finish(outcome: Outcome, result: ResultFile, *, given: list[str]) -> ExitSta
             if isinstance(settled, Created):
                 say(f"the run {run} was not made")
             else:
-                say_lines(["the run is blocked", *_how_to_go_on(run, given)])
+                say_lines(["the run is blocked", *how_to_go_on(root, run, given)])
             status = ExitStatus.UNENFORCEABLE
             told = Result(run=run, exit_status=status, decision=settled, gate=gate)
         case Launched(run=run, decision=settled, gate=gate, end=end):
             status = _status_of_end(end, gate)
             if not end.succeeded:
-                say_lines([f"{_ending(end)}; the run is blocked", *_how_to_go_on(run, given)])
+                say_lines([f"{_ending(end)}; the run is blocked", *how_to_go_on(root, run, given)])
             told = Result(run=run, exit_status=status, decision=settled, gate=gate, end=end)
         case Unblocked(run=run, decision=settled):
             say(f"the run {run} is ready")
@@ -112,11 +112,6 @@ def finish(outcome: Outcome, result: ResultFile, *, given: list[str]) -> ExitSta
             assert_never(outcome)
     result.write(told)
     return status
-
-
-def _how_to_go_on(run: str, given: list[str]) -> list[str]:
-    again, ready = (shlex.join(["sandbox-pin", verb, run, *given]) for verb in ("resume", "unblock"))
-    return [f"to launch it again:     {again}", f"to make the run ready:  {ready}"]
 
 
 def _ending(end: LaunchEnd) -> str:

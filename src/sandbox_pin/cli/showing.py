@@ -8,7 +8,7 @@ import click
 
 from sandbox_pin.cli.exit_status import ExitStatus, status_of
 from sandbox_pin.cli.log_lines import event_words, log_line
-from sandbox_pin.cli.messages import refusal_lines
+from sandbox_pin.cli.messages import how_to_go_on, refusal_lines
 from sandbox_pin.cli.options import EXIT_STATUSES, asked_for, no_words, shared_options
 from sandbox_pin.cli.screen import Screen, times_of, told_time_and_age
 from sandbox_pin.cli.terminal import say, screen_of, show, show_json
@@ -27,6 +27,7 @@ from sandbox_pin.core.modes import SandboxMode
 from sandbox_pin.core.run_state import RunStatus
 from sandbox_pin.errors import SandboxPinError, StateError, UsageError
 from sandbox_pin.shell.look import Explanation, explain
+from sandbox_pin.shell.run_log import STARTS_ANEW
 from sandbox_pin.shell.runs import RunFolder, check_run_id, list_runs, open_run, runs_root
 from sandbox_pin.shell.summary import RunSummary, summarize
 
@@ -43,12 +44,13 @@ _LABEL: Final = 11
 def _status(words: Words, *, run: str, runs: str | None, as_json: bool) -> int:
     """Show a run: its pin, what it waits for, its last launch."""
     no_words(words)
-    summary = summarize(runs_root(runs), check_run_id(run))
+    root = runs_root(runs)
+    summary = summarize(root, check_run_id(run))
     if as_json:
         show_json(summary)
     else:
-        _show_summary(summary, screen_of(sys.stdout))
-    return ExitStatus.OK
+        _show_summary(root, summary, screen_of(sys.stdout))
+    return _told_log_failure(summary)
 
 
 @click.command("explain", epilog=EXIT_STATUSES)
@@ -68,11 +70,12 @@ def _explain(
     """Say what the next command on a run would do with these options, and why; change nothing."""
     no_words(words)
     asked = asked_for(config, mode, writable=writable)
-    explanation = explain(runs_root(runs), check_run_id(run), asked=asked)
+    root = runs_root(runs)
+    explanation = explain(root, check_run_id(run), asked=asked)
     if as_json:
         show_json(explanation)
     else:
-        _show_explanation(explanation, screen_of(sys.stdout))
+        _show_explanation(root, explanation, screen_of(sys.stdout))
     return ExitStatus.OK
 
 
@@ -111,8 +114,7 @@ def _log(
         else:
             _show_lines(folder, watched.lines(), as_json=as_json)
         if watched.damage is not None:
-            remedy = f"sandbox-pin recover {run} keeps it aside and starts anew."
-            raise StateError(watched.damage, file=folder.log.shown_as, remedy=remedy)
+            raise StateError(watched.damage, file=folder.log.shown_as, remedy=_remedy(folder))
     return ExitStatus.OK
 
 
@@ -120,7 +122,7 @@ class _Watched:
     """A log's lines, and whether one of them was damaged."""
 
     def __init__(self, folder: RunFolder) -> None:
-        self._log = folder.log
+        self._folder = folder
         self.damage: str | None = None
 
     def lines(self) -> Iterator[LogLine]:
@@ -131,12 +133,21 @@ class _Watched:
             StorageError: it could not be read.
         """
         try:
-            for line in self._log.lines():
+            for line in self._folder.log.lines():
                 if isinstance(line, Damaged):
                     self.damage = self.damage or line.why
                 yield line
         except FileNotFoundError:
-            raise StateError("missing", file=self._log.shown_as, expected="the run's log") from None
+            raise StateError(
+                "missing",
+                file=self._folder.log.shown_as,
+                expected="the run's log",
+                remedy=_remedy(self._folder),
+            ) from None
+
+
+def _remedy(folder: RunFolder) -> str:
+    return f"{folder.command('recover')} {STARTS_ANEW}"
 
 
 def _show_lines(folder: RunFolder, lines: Iterable[LogLine], *, as_json: bool) -> None:
@@ -166,21 +177,36 @@ def _list(words: Words, *, runs: str | None, as_json: bool) -> int:
             say(str(error))
             status = status_of(error)
             continue
+        status = _told_log_failure(summary) or status
         if as_json:
             show_json(summary)
         else:
-            held = describe_held(summary.in_force, tell_time=times_of(screen))
+            held = _held(summary, screen)
             show(f"{run}  {summary.kind}  {summary.status}  {held}", screen)
     return status
 
 
-def _show_summary(summary: RunSummary, screen: Screen | None) -> None:
+def _told_log_failure(summary: RunSummary) -> ExitStatus:
+    """Tells a log that could not be read on standard error; gives the status to end with."""
+    if summary.log_failure is None:
+        return ExitStatus.OK
+    say(summary.log_failure)
+    return ExitStatus.STORAGE
+
+
+def _held(summary: RunSummary, screen: Screen | None) -> str:
+    """What the run is held to; the log, where it can't be read, may hold it to more."""
+    held = describe_held(summary.in_force, tell_time=times_of(screen))
+    return held if summary.log_failure is None else f"{held} by the state alone: the log can't be read"
+
+
+def _show_summary(root: str, summary: RunSummary, screen: Screen | None) -> None:
     def tell(label: str, text: str) -> None:
         _tell(label, text, screen)
 
     created = told_time_and_age(summary.created_at, screen)
     tell("run", f"{summary.run} ({summary.kind}, {summary.status})")
-    tell("pinned to", describe_held(summary.in_force, tell_time=times_of(screen)))
+    tell("pinned to", _held(summary, screen))
     if find_difference(summary.state_pin, summary.witness) is not None:
         tell("", f"the state says {describe_held(summary.state_pin, tell_time=times_of(screen))}")
         tell("", f"the run log says {describe_held(summary.witness, tell_time=times_of(screen))}")
@@ -195,16 +221,19 @@ def _show_summary(summary: RunSummary, screen: Screen | None) -> None:
     if summary.passed_over:
         tell("log", f"{summary.passed_over} torn line(s) at its end, passed over")
     if summary.status is RunStatus.BLOCKED:
-        tell("next", f"sandbox-pin resume {summary.run} ... or unblock {summary.run} ... takes it further")
+        again, ready = how_to_go_on(root, summary.run, [])
+        show(f"{'next':{_LABEL}}{again}")  # both whole, to be copied from
+        show(f"{'':{_LABEL}}{ready}")
 
 
-def _show_explanation(explanation: Explanation, screen: Screen | None) -> None:
+def _show_explanation(root: str, explanation: Explanation, screen: Screen | None) -> None:
     def tell(label: str, text: str) -> None:
         _tell(label, text, screen)
 
-    _show_summary(explanation.summary, screen)
+    _show_summary(root, explanation.summary, screen)
     request, decision, gate = explanation.request, explanation.decision, explanation.gate
-    tell("witness", describe_held(explanation.summary.witness, tell_time=times_of(screen)))
+    witness = describe_held(explanation.summary.witness, tell_time=times_of(screen))
+    tell("witness", explanation.summary.log_failure or witness)
     tell("request", describe_request(request) if request is not None else "can not be read")
     for tree in explanation.trees:
         tell("may write", tree)

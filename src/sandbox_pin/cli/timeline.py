@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 import click
 from msgspec.structs import replace
 
-from sandbox_pin.cli.output_file import refuse_no_file
+from sandbox_pin.cli.output_file import refuse_no_output_file
 from sandbox_pin.cli.terminal import say, screen_of
 from sandbox_pin.cli.timeline_text import legend_lines, timeline_lines
 from sandbox_pin.core.log_line import LogLine
@@ -47,7 +47,7 @@ def write_timeline(folder: RunFolder, lines: Iterable[LogLine], path: str, *, la
     """
     from sandbox_pin.cli.timeline_html import timeline_html  # noqa: PLC0415 - no other output needs it
 
-    refuse_no_file(path, option="--html")
+    refuse_no_output_file(path, option="--html", root=folder.root)
     timeline = make_timeline(_settled(folder, timeline_rows(lines)), last=last or LAST_IN_HTML)
     page = timeline_html(timeline, run=folder.run, made_at=now())
     write_file(path, page.encode())

@@ -97,7 +97,7 @@ def _judge_leftover(leftover: Leftover) -> Finding:
             )
         case Fate.LEFT:
             found = f"{leftover.path} is left of a killed command"
-            remedy = "sandbox-pin doctor --fix clears it."
+            remedy = "The same command with --fix clears it."
         case Fate.KEPT:
             found = f"{leftover.path} looks like what a killed command leaves, and is kept: {leftover.why}"
             remedy = "Look at it, and remove it by hand."

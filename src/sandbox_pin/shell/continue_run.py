@@ -54,7 +54,7 @@ def resume(root: str, run: str, *, asked: Asked, wait: float, tell: Tell) -> Out
                 "it has no last command to launch again",
                 file=folder.state_path,
                 field="command",
-                remedy=f"Make it ready with sandbox-pin unblock {run}, then step it with a command.",
+                remedy=f"Make it ready with {folder.command('unblock')}, then step it with a command.",
             )
         return _launch_next(folder, taken, words, asked=asked, tell=tell)
 
@@ -118,11 +118,10 @@ def _take_up(root: str, folder: RunFolder, wanted: RunStatus, *, asked: Asked, t
             remedy="Put the folder back, or begin a new run where it is now.",
         )
     if reading.status is not wanted:
-        further = f"sandbox-pin step {folder.run} takes it further."
+        further = f"{folder.command('step')} takes it further."
         if reading.status is RunStatus.BLOCKED:
-            further = (
-                f"sandbox-pin resume {folder.run} launches its last command again, unblock makes it ready."
-            )
+            again, ready = folder.command("resume"), folder.command("unblock")
+            further = f"{again} launches its last command again, {ready} makes it ready."
         raise UsageError(
             f"the run is {reading.status}", file=folder.path, expected=f"one that is {wanted}", remedy=further
         )

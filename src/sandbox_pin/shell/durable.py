@@ -28,8 +28,12 @@ _NO_FILE: Final = {
 _FOLDER: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 
 
-def open_folder(path: str) -> int:
+def open_folder(path: str, *, follow: bool = True) -> int:
     """A descriptor of a folder; the caller closes it.
+
+    Args:
+        path: the folder.
+        follow: whether its own name may be a link; those on the way always may.
 
     Raises:
         FileNotFoundError: there is nothing of that name.
@@ -37,10 +41,13 @@ def open_folder(path: str) -> int:
         StorageError: the system could not open it.
     """
     try:
-        return os.open(path, _FOLDER)
+        return os.open(path, _FOLDER if follow else _FOLDER | os.O_NOFOLLOW)
     except FileNotFoundError:
         raise
     except OSError as error:
+        # Linux calls a link that is not followed no folder.
+        if not follow and os.path.islink(path):
+            raise StateError("it is a link, and not followed", file=path, expected="a folder") from None
         raise _not_opened(error, path, "a folder") from None
 
 

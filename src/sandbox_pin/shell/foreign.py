@@ -19,7 +19,7 @@ from sandbox_pin.core.state import read_pin
 from sandbox_pin.errors import StateError, StorageError, UsageError
 from sandbox_pin.shell.durable import open_folder, read_regular
 from sandbox_pin.shell.locks import DEFAULT_WAIT, hold
-from sandbox_pin.shell.run_log import FileRunLog
+from sandbox_pin.shell.run_log import STARTS_ANEW, FileRunLog
 
 
 class ForeignRun(Struct, frozen=True, kw_only=True):
@@ -79,11 +79,13 @@ def hold_files(foreign: ForeignRun) -> Generator[HeldFiles]:
     """Opens the folders of state and log, and holds the state's.
 
     Raises:
-        UsageError: one of the folders is not there.
+        UsageError: one of the folders is not there, or one file is named as both.
         BusyError: another command holds it.
         StorageError: the system could not open or lock one.
     """
     state, log = (os.path.abspath(path) for path in (foreign.state, foreign.log))
+    if _is_one_file(state, log):
+        raise UsageError("--state and --log are one file", file=foreign.state, expected="two files")
     with contextlib.ExitStack() as stack:
         folders: list[int] = []
         for path in (state, log):
@@ -98,8 +100,21 @@ def hold_files(foreign: ForeignRun) -> Generator[HeldFiles]:
             name=os.path.basename(state),
             log_folder=folders[1],
             log_name=os.path.basename(log),
-            log=FileRunLog(folders[1], os.path.basename(log), shown_as=foreign.log),
+            log=FileRunLog(
+                folders[1],
+                os.path.basename(log),
+                shown_as=foreign.log,
+                recover=lambda: _recover_command(foreign),
+            ),
         )
+
+
+def _is_one_file(state: str, log: str) -> bool:
+    """Whether two paths lead to one file, also by a link or a second name; it need not be there yet."""
+    try:
+        return os.path.samefile(state, log)
+    except OSError:
+        return os.path.realpath(state) == os.path.realpath(log)
 
 
 def read_foreign(foreign: ForeignRun, files: HeldFiles) -> ForeignReading:
@@ -113,11 +128,14 @@ def read_foreign(foreign: ForeignRun, files: HeldFiles) -> ForeignReading:
     try:
         return _read(foreign, files)
     except StateError as error:
-        again = ["sandbox-pin", "recover", "--state", foreign.state, "--log", foreign.log]
-        again += ["--kind", foreign.kind, *(["--run", foreign.run] if foreign.run else [])]
         right = "Are --state, --log, --kind and --run of one run? Nothing was changed."
-        remedy = f"{right} If it is damaged: {shlex.join(again)} keeps it aside and starts anew."
+        remedy = f"{right} If it is damaged: {_recover_command(foreign)} {STARTS_ANEW}"
         raise error.located(file=error.file or foreign.state, remedy=remedy) from None
+
+
+def _recover_command(foreign: ForeignRun) -> str:
+    again = ["sandbox-pin", "recover", "--state", foreign.state, "--log", foreign.log]
+    return shlex.join([*again, "--kind", foreign.kind, *(["--run", foreign.run] if foreign.run else [])])
 
 
 def _read(foreign: ForeignRun, files: HeldFiles) -> ForeignReading:

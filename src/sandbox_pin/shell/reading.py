@@ -13,6 +13,7 @@ from sandbox_pin.core.rule import pin_in_force
 from sandbox_pin.core.run_state import PROTOCOL, RunStatus
 from sandbox_pin.errors import StateError, StorageError
 from sandbox_pin.shell.processes import is_alive
+from sandbox_pin.shell.run_log import STARTS_ANEW
 from sandbox_pin.shell.runs import LoadedRun, RunFolder
 
 BETWEEN_TWO_WRITES: Final = 0.05
@@ -78,7 +79,7 @@ def read_run(folder: RunFolder) -> RunReading:
     try:
         return _read(folder)
     except StateError as error:
-        remedy = f"Nothing was changed. sandbox-pin recover {folder.run} keeps it aside and starts anew."
+        remedy = f"Nothing was changed. {folder.command('recover')} {STARTS_ANEW}"
         raise error.located(remedy=remedy) from None
 
 

@@ -24,7 +24,7 @@ from sandbox_pin.core.run_state import (
     encode_run_state,
 )
 from sandbox_pin.core.state import PIN_FIELD, PROTOCOL_FIELD, read_pin, replace_members, replace_pin
-from sandbox_pin.errors import BusyError, StateError, StorageError, UsageError
+from sandbox_pin.errors import BusyError, SandboxPinError, StateError, StorageError, UsageError
 from sandbox_pin.shell.durable import read_regular
 from sandbox_pin.shell.foreign import ForeignRun, hold_files, read_foreign
 from sandbox_pin.shell.new_start import Place, Recovered, refuse_failure, start_anew
@@ -171,17 +171,17 @@ def recover_files(foreign: ForeignRun) -> Recovered:
 def _damage(read: Callable[[], StorageError | None], path: str) -> str:
     """What is wrong, in words; a newer version's file is not damaged, and is told as an error."""
     try:
-        failure = read()
+        failure: SandboxPinError | None = read()
     except StateError as error:
         if error.field == PROTOCOL_FIELD and error.remedy == NEWER:
             raise
-        # Without the reader's remedy, which is this very command.
-        return str(StateError(error.problem, file=error.file, field=error.field, expected=error.expected))
-    if isinstance(failure, StorageError) and failure.expected is not None:
-        return str(failure)
-    if failure is not None:
+        failure = error
+    if failure is None:
+        raise UsageError("nothing to recover: state and log are whole", file=path)
+    if isinstance(failure, StorageError) and failure.expected is None:
         raise failure
-    raise UsageError("nothing to recover: state and log are whole", file=path)
+    # Without the reader's remedy, which is this very command.
+    return str(StateError(failure.problem, file=failure.file, field=failure.field, expected=failure.expected))
 
 
 def _left(state: Place, log: FileRunLog) -> _Left:

@@ -2,7 +2,7 @@
 
 import contextlib
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from io import BufferedReader, FileIO
 from typing import Final
 
@@ -27,18 +27,31 @@ from sandbox_pin.shell.durable import (
     write_all,
 )
 
+STARTS_ANEW: Final = "keeps it aside and starts anew."
+"""What ``recover`` does about a file, behind the command."""
+
 _FIRST: Final = 8 * 1024
 _BLOCK: Final = 64 * 1024
 _LOOK_BACK: Final = 64 * 1024 * 1024
 
 
 class FileRunLog:
-    """A run log: one file in a folder that the caller has open, and has locked for appending."""
+    """A run log: one file in a folder that the caller has open, and has locked for appending.
 
-    def __init__(self, folder: int, name: str, *, shown_as: str) -> None:
+    Args:
+        folder: the folder's descriptor.
+        name: the file's name in it.
+        shown_as: its path for messages.
+        recover: spells the command that starts it anew, for where it is no file; ``None``: there is none.
+    """
+
+    def __init__(
+        self, folder: int, name: str, *, shown_as: str, recover: Callable[[], str] | None = None
+    ) -> None:
         self._folder = folder
         self._name = name
         self.shown_as = shown_as
+        self._recover = recover
 
     def append(self, entry: Entry) -> None:
         """Adds an entry, flushed before this returns; a log that is not there yet is made.
@@ -217,16 +230,16 @@ class FileRunLog:
         try:
             return open_regular(self._folder, self._name, flags, shown_as=self.shown_as)
         except StateError as error:
-            raise _unwritable(error) from None
+            raise self._no_file(error) from None
 
     def _opened_sized(self) -> tuple[int, int]:
         try:
             return open_sized(self._folder, self._name, os.O_RDONLY, shown_as=self.shown_as)
         except StateError as error:
-            raise _unwritable(error) from None
+            raise self._no_file(error) from None
 
-
-def _unwritable(error: StateError) -> StorageError:
-    # A log that is no file is one that can't be written: a stronger request must still be able to raise the
-    # pin, so that this is a failure of storage, not damage.
-    return StorageError(error.problem, file=error.file, expected=error.expected)
+    def _no_file(self, error: StateError) -> StorageError:
+        # A log that is no file is one that can't be written: a stronger request must still be able to raise
+        # the pin, so that this is a failure of storage, not damage.
+        remedy = None if self._recover is None else f"{self._recover()} {STARTS_ANEW}"
+        return StorageError(error.problem, file=error.file, expected=error.expected, remedy=remedy)

@@ -8,6 +8,7 @@ that a folder put in its place meanwhile is never mixed with it.
 import contextlib
 import os
 import re
+import shlex
 from collections.abc import Generator
 from typing import Final
 
@@ -79,6 +80,22 @@ def log_path(root: str, run: str) -> str:
     return os.path.join(root, check_run_id(run), LOG_NAME)
 
 
+def spell_command(verb: str, root: str, run: str, *options: str) -> str:
+    """A command on a run, to be pasted into a shell; it names the folder of all runs where it must.
+
+    Args:
+        verb: the command, such as ``recover``.
+        root: the folder of all runs, from ``runs_root``.
+        run: the run's id.
+        options: what follows.
+    """
+    try:
+        elsewhere = root != runs_root(None)
+    except UsageError:  # the variable is wrong: it leads nowhere
+        elsewhere = True
+    return shlex.join(["sandbox-pin", verb, run, *(["--runs", root] if elsewhere else []), *options])
+
+
 class LoadedRun(Struct, frozen=True, kw_only=True):
     """A run's state as it stands on disk.
 
@@ -97,6 +114,7 @@ class RunFolder:
     """One run's folder, open.
 
     Attributes:
+        root: the folder of all runs.
         run: the run's id.
         path: the folder's path.
         state_path: the state's path.
@@ -105,11 +123,21 @@ class RunFolder:
     """
 
     def __init__(self, root: str, run: str, descriptor: int) -> None:
+        self.root = root
         self.run = run
         self.path: str = os.path.join(root, run)
         self.state_path: str = f"{self.path}/{STATE_NAME}"
         self.descriptor = descriptor
-        self.log: FileRunLog = FileRunLog(descriptor, LOG_NAME, shown_as=f"{self.path}/{LOG_NAME}")
+        self.log: FileRunLog = FileRunLog(
+            descriptor,
+            LOG_NAME,
+            shown_as=f"{self.path}/{LOG_NAME}",
+            recover=lambda: spell_command("recover", root, run),
+        )
+
+    def command(self, verb: str) -> str:
+        """A command on this run, to be pasted into a shell."""
+        return spell_command(verb, self.root, self.run)
 
     def load(self) -> LoadedRun:
         """Reads the state.
@@ -148,12 +176,13 @@ def open_run(root: str, run: str) -> Generator[RunFolder]:
 
     Raises:
         UsageError: the id is none, or there is no such run.
-        StateError: what is there is no folder.
+        StateError: what is there is no folder. A link is none, wherever it leads: through it two names would
+            mean one run, and the state says another id than the one that was asked for.
         StorageError: the system could not open it.
     """
     path = os.path.join(root, check_run_id(run))
     try:
-        descriptor = open_folder(path)
+        descriptor = open_folder(path, follow=False)
     except FileNotFoundError:
         raise UsageError(
             "no such run",
@@ -183,7 +212,7 @@ def hold_run(root: str, run: str, *, wait: float) -> Generator[RunFolder]:
     """
     with open_run(root, run) as folder, hold(folder.descriptor, wait=wait, shown_as=folder.path):
         try:
-            replaced = not os.path.samestat(os.stat(folder.path), os.fstat(folder.descriptor))
+            replaced = not os.path.samestat(os.lstat(folder.path), os.fstat(folder.descriptor))
         except OSError:
             replaced = True
         if replaced:

@@ -130,6 +130,7 @@ def _made(run: str, pin: SandboxPin, request: SandboxRequest, parent: str | None
 def _read_parent(root: str, parent: str) -> Parent:
     with open_run(root, parent) as folder:
         reading = read_run_unlocked(folder)
+        settle = folder.command("unblock"), folder.command("step")
     pin = reading.in_force
     if isinstance(pin, Unpinned | Disputed):
         found = "it has no pin yet" if isinstance(pin, Unpinned) else "its backend is disputed"
@@ -137,6 +138,6 @@ def _read_parent(root: str, parent: str) -> Parent:
             f"{found}, so that no child can be held to it",
             file=folder.path,
             field="--parent",
-            remedy=f"Settle it first: sandbox-pin unblock or step {parent} with its configuration.",
+            remedy=f"Settle it first, with its configuration: {' or '.join(settle)}",
         )
     return Parent(run=parent, kind=reading.loaded.state.kind, pin=pin)

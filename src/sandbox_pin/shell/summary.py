@@ -21,9 +21,11 @@ class RunSummary(Struct, frozen=True, kw_only=True):
         workspace: the folder that it works in.
         created_at: when it was made.
         parent: the run that it was made from.
-        in_force: what a request is held against.
+        in_force: what a request is held against; the state's pin alone where the log could not be read.
         state_pin: the pin that its state holds.
         witness: the pin that its log's last whole entry carries.
+        log_failure: why the log could not be read at all, in words; ``None`` where it could, or a state from
+            before pins has none.
         passed_over: how many torn lines stand at the log's end.
         last_launch: the newest launch among the log's last entries.
         last_end: the end of that launch, where it is known.
@@ -40,6 +42,7 @@ class RunSummary(Struct, frozen=True, kw_only=True):
     in_force: SandboxPin | Disputed | Unpinned
     state_pin: SandboxPin | Unpinned
     witness: SandboxPin | None
+    log_failure: str | None
     passed_over: int
     last_launch: LaunchStarted | None
     last_end: LaunchEnded | None
@@ -52,7 +55,7 @@ def summarize(root: str, run: str) -> RunSummary:
     Raises:
         UsageError: no such run.
         StateError: state or log is damaged.
-        StorageError: the state could not be read.
+        StorageError: the state could not be read. A log that could not is told in the summary.
     """
     with open_run(root, run) as folder:
         return summary_of(read_run_unlocked(folder))
@@ -72,6 +75,7 @@ def summary_of(reading: RunReading) -> RunSummary:
         in_force=reading.in_force,
         state_pin=reading.loaded.pin,
         witness=reading.witness,
+        log_failure=None if reading.log_failure is None else str(reading.log_failure),
         passed_over=reading.passed_over,
         last_launch=reading.last_launch,
         last_end=reading.last_end,
