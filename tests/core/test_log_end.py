@@ -11,7 +11,7 @@ from core.strategies import AT, LATER
 from sandbox_pin import RunKind, SandboxMode, StateError
 from sandbox_pin.core.event import Entry, LaunchEnded, LaunchStarted
 from sandbox_pin.core.log_end import LogEnd, LogTail, end_of_log, lines_backwards
-from sandbox_pin.core.log_line import encode_line
+from sandbox_pin.core.log_line import LINE_LIMIT, encode_line
 from sandbox_pin.testing import build_entry, build_pin
 
 CREATED: Final = build_entry()
@@ -36,6 +36,7 @@ ENDED, ENDED_LATER = (
     for at in (AT, LATER)
 )
 TORN: Final = encode_line(ENDED)[:-1]
+LONG: Final = TORN + b" " * LINE_LIMIT + b"}"
 UNKNOWN: Final = b'{"event":"launch_dreamt"}'
 
 
@@ -60,6 +61,7 @@ def test_lines_come_last_first_and_none_of_them_is_cut(lines: list[bytes], cut: 
         ([TORN, b"", TORN], None, 2, None, None),
         ([CREATED], CREATED, 0, None, None),
         ([CREATED, TORN, b"", TORN], CREATED, 2, None, None),
+        ([CREATED, LONG], CREATED, 1, None, None),
         ([CREATED, STARTED], STARTED, 0, STARTED, None),
         ([CREATED, STARTED, ENDED], ENDED, 0, STARTED, ENDED),
         ([STARTED, TORN, ENDED, UNKNOWN, CREATED, TORN], CREATED, 1, STARTED, ENDED),
