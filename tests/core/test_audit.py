@@ -1,13 +1,23 @@
 """Which runs a filter finds, and how counts add up, beside a model of a few lines."""
 
+from itertools import product
 from typing import Final
 
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
-from core.strategies import ENTRY_STRATEGIES, held_pins, kinds, modes
-from sandbox_pin import Disputed, RunKind, SandboxMode, SandboxPin, Unpinned, mode_strength, pin_in_force
+from core.strategies import AT, ENTRY_STRATEGIES, held_pins, kinds
+from sandbox_pin import (
+    Disputed,
+    PinSource,
+    RunKind,
+    SandboxMode,
+    SandboxPin,
+    Unpinned,
+    mode_strength,
+    pin_in_force,
+)
 from sandbox_pin.core.audit import (
     AuditRow,
     Filters,
@@ -19,11 +29,12 @@ from sandbox_pin.core.audit import (
 )
 from sandbox_pin.core.audit_summary import add_summaries, describe_summary, summarize_rows
 from sandbox_pin.core.event import Entry, LaunchStarted
+from sandbox_pin.core.record import make_pin
 
 
-def row(state: SandboxPin | Unpinned, witness: SandboxPin | None, kind: RunKind) -> AuditRow:
-    """A run that could be read."""
-    held = pin_in_force(state, witness, kind=kind)
+def row(state: SandboxPin | Unpinned, witness: SandboxPin | None, kind: RunKind | None) -> AuditRow:
+    """A run that could be read; one of unknown kind has a state alone."""
+    held = state if kind is None else pin_in_force(state, witness, kind=kind)
     return AuditRow(
         path="runs/r",
         run="r",
@@ -37,20 +48,32 @@ def row(state: SandboxPin | Unpinned, witness: SandboxPin | None, kind: RunKind)
     )
 
 
-broken: Final[SearchStrategy[AuditRow]] = st.builds(
-    AuditRow,
-    path=st.just("runs/r"),
-    run=st.just("r"),
-    finding=st.sampled_from([Finding.DAMAGED, Finding.UNREADABLE]),
-    problem=st.just("missing"),
-)
-gone: Final = st.just(AuditRow(path="runs/r", run="r", finding=Finding.VANISHED))
-rows: Final[SearchStrategy[AuditRow]] = (
-    st.builds(row, held_pins | st.just(Unpinned()), st.none() | held_pins, kinds) | broken | gone
-)
-filters: Final[SearchStrategy[Filters]] = st.builds(
-    Filters, at_least=st.none() | modes, unpinned=st.booleans(), damaged=st.booleans(), disagree=st.booleans()
-)
+PINS: Final = [
+    make_pin(mode=mode, source=PinSource.CREATED, recorded_at=AT, backend=backend)
+    for mode, backend in product(SandboxMode, [None, "one", "other"])
+]
+ROWS: Final = [
+    *(
+        row(state, witness, kind)
+        for state, witness, kind in product([Unpinned(), *PINS], [None, *PINS], RunKind)
+    ),
+    *(row(state, None, None) for state in [Unpinned(), *PINS]),
+    *(
+        AuditRow(path="runs/r", run="r", finding=finding, problem="missing")
+        for finding in (Finding.DAMAGED, Finding.UNREADABLE)
+    ),
+    AuditRow(path="runs/r", run="r", finding=Finding.VANISHED),
+]
+"""A run of each sort that there is."""
+
+FILTERS: Final = [
+    Filters(at_least=at_least, unpinned=unpinned, damaged=damaged, disagree=disagree)
+    for at_least, unpinned, damaged, disagree in product([None, *SandboxMode], *[[False, True]] * 3)
+]
+"""Every filter that there is, the first one empty."""
+
+rows: Final[SearchStrategy[AuditRow]] = st.sampled_from(ROWS)
+filters: Final[SearchStrategy[Filters]] = st.sampled_from(FILTERS)
 STRENGTHS: Final = {
     ("local", "disabled"): 0,
     ("local", "preferred"): 1,
@@ -79,26 +102,41 @@ def found_by_the_model(wanted: Filters, one: AuditRow) -> bool:
     )
 
 
-@given(filters, rows)
-def test_each_filter_finds_exactly_what_it_should(wanted: Filters, one: AuditRow) -> None:
-    assert finds(wanted, one) == found_by_the_model(wanted, one)
+def test_each_filter_finds_exactly_what_it_should() -> None:
+    """Every filter, beside every sort of run."""
+    for wanted, one in product(FILTERS, ROWS):
+        assert finds(wanted, one) == found_by_the_model(wanted, one), (wanted, one)
 
 
-@given(rows)
-def test_no_filter_finds_nothing(one: AuditRow) -> None:
-    assert not Filters().given
-    assert not finds(Filters(), one)
+def test_no_filter_finds_nothing() -> None:
+    assert [wanted.given for wanted in FILTERS] == [False, *[True] * (len(FILTERS) - 1)]
+    assert not any(finds(FILTERS[0], one) for one in ROWS)
 
 
-@given(filters, rows)
-def test_a_filter_never_finds_less_beside_another(wanted: Filters, one: AuditRow) -> None:
-    alone = [
-        Filters(at_least=wanted.at_least),
-        Filters(unpinned=wanted.unpinned),
-        Filters(damaged=wanted.damaged),
-        Filters(disagree=wanted.disagree),
-    ]
-    assert finds(wanted, one) == any(finds(single, one) for single in alone)
+def test_a_filter_never_finds_less_beside_another() -> None:
+    for wanted, one in product(FILTERS, ROWS):
+        alone = [
+            Filters(at_least=wanted.at_least),
+            Filters(unpinned=wanted.unpinned),
+            Filters(damaged=wanted.damaged),
+            Filters(disagree=wanted.disagree),
+        ]
+        assert finds(wanted, one) == any(finds(single, one) for single in alone), (wanted, one)
+
+
+def test_what_a_run_is_follows_from_its_pin_in_force() -> None:
+    assert finding_of(Unpinned()) is Finding.UNPINNED
+    assert finding_of(Disputed(state=PINS[1], witness=PINS[2])) is Finding.DISPUTED
+    assert {finding_of(pin) for pin in PINS} == {Finding.PINNED}
+
+
+def test_a_run_is_counted_under_its_mode_or_what_keeps_it_from_having_one() -> None:
+    """A disputed pin's mode is none that a command could run under."""
+    for one in ROWS:
+        held = one.in_force
+        label = one.finding if held is None or isinstance(held, Unpinned | Disputed) else held.mode
+        assert summarize_rows([one], Filters()).counts == {one.kind or "": {label: 1}}
+    assert {one.finding for one in ROWS} == {*Finding}
 
 
 @given(st.lists(rows, max_size=12), st.integers(0, 12), filters)
@@ -152,3 +190,4 @@ def test_a_summary_in_words_names_kinds_modes_and_what_was_found() -> None:
         "of unknown kind: 1 damaged",
     ]
     assert describe_summary(summarize_rows([], Filters()), Filters()) == ["0 runs"]
+    assert describe_summary(summarize_rows(some[:1], wanted), wanted)[0] == "1 run, 1 found"

@@ -4,7 +4,7 @@ import re
 from typing import Final
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from core.strategies import AT, LATER, held_pins, kinds, requests
@@ -158,6 +158,7 @@ def test_every_decision_tells_the_pin_after_it(
 
 
 @given(held_pins, st.none() | held_pins, requests, kinds, st.booleans())
+@example(ONE, OTHER, SandboxRequest(mode=SandboxMode.REQUIRED), RunKind.REMOTE, True)
 def test_a_sentence_tells_each_time_in_it_as_it_is_asked_to(
     state: SandboxPin, witness: SandboxPin | None, request_: SandboxRequest, kind: RunKind, accepted: bool
 ) -> None:

@@ -1,6 +1,8 @@
 """What doctor's facts mean: which are worth attention, and that each that is comes with what to do."""
 
 import itertools
+from collections.abc import Callable
+from typing import Final
 
 import pytest
 
@@ -9,7 +11,7 @@ from sandbox_pin.core.doctor_finding import Finding, Severity, Subject, needs_at
 from sandbox_pin.core.doctor_host import INSTALL, HostSettings, judge_host
 from sandbox_pin.core.doctor_run_root import FolderFacts, Trusted, judge_run_root
 from sandbox_pin.core.gate import Capable, Incapable
-from sandbox_pin.core.placement import ItemRole, Reason, Violation
+from sandbox_pin.core.placement import ItemRole, Reason, Violation, describe_violation
 
 ME, OTHER, MY_GROUP, OTHER_GROUP = 1000, 1001, 1000, 50
 USERNS = Incapable(missing="user namespaces can't be set up (bwrap: ...)", remedy="the host's own words")
@@ -25,11 +27,190 @@ def root_findings(end: FolderFacts | None, *way: FolderFacts) -> list[Finding]:
     return judge_run_root("/r", end, way, trusted=Trusted(user=ME, group=MY_GROUP))
 
 
-def test_a_host_that_can_is_well() -> None:
-    host = Capable(backend="bubblewrap", program="/usr/bin/bwrap")
-    (found,) = judge_host(host, CLOSED, program="/usr/bin/bwrap")
-    assert (found.severity, found.remedy) == (Severity.OK, None)
-    assert not needs_attention([found])
+def well(subject: Subject, found: str) -> Finding:
+    """What needs no attention."""
+    return Finding(subject=subject, severity=Severity.OK, found=found)
+
+
+def warning(subject: Subject, found: str, remedy: str) -> Finding:
+    """What should be mended."""
+    return Finding(subject=subject, severity=Severity.WARNING, found=found, remedy=remedy)
+
+
+def error(subject: Subject, found: str, remedy: str | None) -> Finding:
+    """What commands are refused for, or what breaks a promise."""
+    return Finding(subject=subject, severity=Severity.ERROR, found=found, remedy=remedy)
+
+
+VIOLATION: Final = Violation(
+    role=ItemRole.PACKAGE, path="/w/lib", reason=Reason.IN_TREE, tree="/w", where="/w/lib"
+)
+NO_USERNS: Final = "can't enforce: user namespaces can't be set up (bwrap: ...)"
+OWN_FOLDER: Final = "Name a folder of your own with --runs or SANDBOX_PIN_RUNS."
+SWAP: Final = "others could put another folder in their place"
+ELSEWHERE: Final = "chmod go-w /up, or keep the runs elsewhere (--runs, SANDBOX_PIN_RUNS)."
+LOCAL_DISK: Final = "Keep the runs on a local file system that you may write (--runs, SANDBOX_PIN_RUNS)."
+
+TOLD: Final[dict[str, tuple[Callable[[], list[Finding]], list[Finding]]]] = {
+    "a host that can": (
+        lambda: judge_host(Capable(backend="bubblewrap", program="/bwrap"), CLOSED, program="/bwrap"),
+        [well(Subject.HOST, "can enforce, by bubblewrap (/bwrap)")],
+    ),
+    "a host without the program": (
+        lambda: judge_host(Incapable(missing="no bwrap", remedy="Get it."), CLOSED, program=None),
+        [error(Subject.HOST, "can't enforce: no bwrap", INSTALL)],
+    ),
+    "a host without user namespaces": (
+        lambda: judge_host(USERNS, HostSettings(), program="/bwrap"),
+        [error(Subject.HOST, NO_USERNS, "the host's own words")],
+    ),
+    "a host whose every setting is shut": (
+        lambda: judge_host(USERNS, CLOSED, program="/bwrap"),
+        [
+            error(
+                Subject.HOST,
+                NO_USERNS,
+                "user.max_user_namespaces is 0: as root, sysctl -w user.max_user_namespaces=15000, "
+                "and the same line in /etc/sysctl.d/ for the next boot. "
+                "kernel.unprivileged_userns_clone is 0: as root, "
+                "sysctl -w kernel.unprivileged_userns_clone=1, "
+                "and the same line in /etc/sysctl.d/ for the next boot. "
+                "kernel.apparmor_restrict_unprivileged_userns is 1: give bwrap an AppArmor profile that "
+                "allows userns (better), or as root, "
+                "sysctl -w kernel.apparmor_restrict_unprivileged_userns=0.",
+            )
+        ],
+    ),
+    "a host whose system calls are filtered": (
+        lambda: judge_host(USERNS, HostSettings(filtered=True), program="/bwrap"),
+        [
+            error(
+                Subject.HOST,
+                NO_USERNS,
+                "The system calls of this process are filtered, as in a container: let the container's "
+                "security profile allow user namespaces (docker, podman: --security-opt "
+                "seccomp=unconfined, or a profile).",
+            )
+        ],
+    ),
+    "nothing of ours in a launch tree": (
+        lambda: judge_violations([], ["/w", "/v"]),
+        [well(Subject.PLACEMENT, "nothing that decides lies in /w, /v")],
+    ),
+    "the package in a launch tree": (
+        lambda: judge_violations([VIOLATION], ["/w"]),
+        [error(Subject.PLACEMENT, describe_violation(VIOLATION), None)],
+    ),
+    "a folder of runs of mine": (
+        lambda: root_findings(folder()),
+        [well(Subject.RUN_ROOT, "/r is yours alone")],
+    ),
+    "a folder of runs that is not made yet": (
+        lambda: root_findings(None),
+        [well(Subject.RUN_ROOT, "/r is not made yet; the first run makes it")],
+    ),
+    "what is no folder, whoever's and on whatever way": (
+        lambda: root_findings(
+            FolderFacts(path="/real", is_folder=False, owner=OTHER, group=0, mode=0o777),
+            folder("/up", mode=0o777),
+        ),
+        [
+            error(
+                Subject.RUN_ROOT,
+                "/r is no folder",
+                "Name another folder with --runs or SANDBOX_PIN_RUNS.",
+            )
+        ],
+    ),
+    "a folder of runs that others may read": (
+        lambda: root_findings(folder("/real", mode=0o750)),
+        [warning(Subject.RUN_ROOT, "/real may be read by others (its mode is 0750)", "chmod 700 /real")],
+    ),
+    "another's folder of runs, that others may write": (
+        lambda: root_findings(folder("/real", owner=OTHER, mode=0o720)),
+        [
+            error(Subject.RUN_ROOT, "/real belongs to the user 1001, and you are 1000", OWN_FOLDER),
+            error(Subject.RUN_ROOT, "/real may be written by others (its mode is 0720)", "chmod 700 /real"),
+        ],
+    ),
+    "another's folder on the way": (
+        lambda: root_findings(folder(), folder("/up", owner=OTHER)),
+        [
+            warning(
+                Subject.RUN_ROOT,
+                f"/up, on the way to the runs, belongs to the user 1001: {SWAP}",
+                ELSEWHERE,
+            )
+        ],
+    ),
+    "everyone's folder on the way": (
+        lambda: root_findings(folder(), folder("/up", mode=0o777)),
+        [
+            error(
+                Subject.RUN_ROOT,
+                "/up, on the way to the runs, may be written by everyone, and has no sticky bit "
+                f"(its mode is 0777): {SWAP}",
+                ELSEWHERE,
+            )
+        ],
+    ),
+    "a group's folder on the way": (
+        lambda: root_findings(folder(), folder("/up", group=OTHER_GROUP, mode=0o770)),
+        [
+            warning(
+                Subject.RUN_ROOT,
+                f"/up, on the way to the runs, may be written by the group 50 (its mode is 0770): {SWAP}",
+                ELSEWHERE,
+            )
+        ],
+    ),
+    "a file system that can": (
+        lambda: judge_trials("/r", [Trial(what="flock(2)"), Trial(what="fsync(2)")]),
+        [well(Subject.FILE_SYSTEM, "flock(2), fsync(2): all work")],
+    ),
+    "a file system that can't, in two ways": (
+        lambda: judge_trials(
+            "/r", [Trial(what="a"), Trial(what="b", failure="no"), Trial(what="c", failure="never")]
+        ),
+        [
+            error(Subject.FILE_SYSTEM, "b does not work in /r: no", LOCAL_DISK),
+            error(Subject.FILE_SYSTEM, "c does not work in /r: never", LOCAL_DISK),
+        ],
+    ),
+    "no leftovers": (
+        lambda: judge_leftovers([]),
+        [well(Subject.LEFTOVER, "nothing is left behind by killed commands")],
+    ),
+    "leftovers": (
+        lambda: judge_leftovers(
+            [
+                Leftover(path="/r/x", fate=Fate.CLEARED),
+                Leftover(path="/r/y", fate=Fate.LEFT),
+                Leftover(path="/r/z", fate=Fate.KEPT, why="it holds a folder"),
+            ]
+        ),
+        [
+            well(Subject.LEFTOVER, "/r/x was left by a killed command, and is cleared"),
+            warning(
+                Subject.LEFTOVER,
+                "/r/y is left of a killed command",
+                "sandbox-pin doctor --fix clears it.",
+            ),
+            warning(
+                Subject.LEFTOVER,
+                "/r/z looks like what a killed command leaves, and is kept: it holds a folder",
+                "Look at it, and remove it by hand.",
+            ),
+        ],
+    ),
+}
+"""What is judged, and all that is found: each finding whole."""
+
+
+@pytest.mark.parametrize("what", TOLD)
+def test_what_is_found_is_told_in_these_words(what: str) -> None:
+    judge, findings = TOLD[what]
+    assert judge() == findings
 
 
 def test_a_host_without_the_program_is_told_each_way_to_get_it() -> None:
@@ -79,29 +260,11 @@ def test_what_has_nothing_to_do_with_namespaces_names_none_of_their_settings() -
     assert found.remedy == host.remedy
 
 
-def test_what_a_launch_could_rewrite_is_an_error() -> None:
-    violation = Violation(
-        role=ItemRole.PACKAGE, path="/w/lib", reason=Reason.IN_TREE, tree="/w", where="/w/lib"
-    )
-    (found,) = judge_violations([violation], ["/w"])
-    assert found.severity is Severity.ERROR
-    assert "/w/lib" in found.found
-    (found,) = judge_violations([], ["/w", "/v"])
-    assert found.severity is Severity.OK
-    assert "/w, /v" in found.found
-
-
 def test_a_folder_of_runs_that_is_mine_alone_is_well_whether_made_yet_or_not() -> None:
     for end in (folder(), None):
         assert [found.severity for found in root_findings(end, folder("/", owner=0, group=0))] == [
             Severity.OK
         ]
-
-
-def test_what_is_no_folder_is_told_as_that_alone() -> None:
-    facts = FolderFacts(path="/r", is_folder=False, owner=OTHER, group=0, mode=0o777)
-    (found,) = root_findings(facts)
-    assert (found.severity, "no folder" in found.found) == (Severity.ERROR, True)
 
 
 def test_any_right_of_others_to_the_runs_needs_attention() -> None:
@@ -116,6 +279,7 @@ def test_any_right_of_others_to_the_runs_needs_attention() -> None:
     ("on_the_way", "severity"),
     [
         (folder(owner=0, mode=0o755), Severity.OK),
+        (folder(owner=0, group=OTHER_GROUP, mode=0o755), Severity.OK),
         (folder(mode=0o755), Severity.OK),
         (folder(mode=0o775), Severity.OK),
         (folder(owner=0, group=0, mode=0o775), Severity.OK),
@@ -149,27 +313,6 @@ def test_the_owner_of_the_runs_is_told_beside_their_mode() -> None:
     assert len(root_findings(folder(owner=OTHER, mode=0o777))) == 2
     (found,) = root_findings(folder(owner=0))
     assert found.severity is Severity.ERROR
-
-
-def test_each_trial_that_failed_is_told() -> None:
-    trials = [Trial(what="a"), Trial(what="b", failure="no"), Trial(what="c", failure="never")]
-    found = judge_trials("/r", trials)
-    assert [(finding.severity, finding.found.split()[0]) for finding in found] == [
-        (Severity.ERROR, "b"),
-        (Severity.ERROR, "c"),
-    ]
-    (found_well,) = judge_trials("/r", trials[:1])
-    assert found_well.severity is Severity.OK
-
-
-def test_a_leftover_needs_attention_until_it_is_cleared() -> None:
-    leftovers = [Leftover(path="/r/x", fate=fate, why="because") for fate in Fate]
-    found = {leftover.fate: judge_leftovers([leftover])[0] for leftover in leftovers}
-    assert {fate for fate, finding in found.items() if needs_attention([finding])} == {Fate.LEFT, Fate.KEPT}
-    assert "--fix" in (found[Fate.LEFT].remedy or "")
-    assert "because" in found[Fate.KEPT].found
-    assert len(judge_leftovers(leftovers)) == len(leftovers)
-    assert not needs_attention(judge_leftovers([]))
 
 
 def test_whatever_needs_attention_says_what_to_do_or_has_said_it() -> None:

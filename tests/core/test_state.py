@@ -221,6 +221,8 @@ def test_a_pin_that_would_not_read_back_is_not_put_into_a_state() -> None:
         '{"x":{"sandbox_pin":PIN},"sandbox\\u005fpin":HERE}',
         '{"sandbox_pin":HERE,"say \\"sandbox_pin":PIN}',
         '{"sandbox_pin":HERE,"say \\\\":{"sandbox_pin":PIN}}',
+        '{"sandbox_pin":HERE,"x":PIN}',
+        '{"x":PIN,"sandbox_pin":HERE}',
         '{"sandbox_pin":HERE,"x":"sandbox_pin"}',
         '{"sandbox_pin":HERE,"x":["sandbox_pin",PIN]}',
         '{"sandbox_pin":HERE,"x":NaN}',

@@ -22,7 +22,10 @@ from sandbox_pin import (
     pin_in_force,
 )
 from sandbox_pin.core.describe import describe_decision, describe_gate, describe_host
+from sandbox_pin.core.doctor import Leftover, judge_leftovers
+from sandbox_pin.core.doctor_host import HostSettings, judge_host
 from sandbox_pin.core.event import change_entry
+from sandbox_pin.core.json_schema import json_schema
 from sandbox_pin.core.placement import Violation, describe_violation
 from sandbox_pin.core.record import pinned_backend
 from sandbox_pin.core.request import describe_provenance
@@ -32,16 +35,19 @@ from sandbox_pin.shell.apply import apply_decision
 class Strange:
     """What no ``match`` knows; it has every attribute."""
 
+    def __init__(self, what: str) -> None:
+        self.what = what
+
     def __getattr__(self, _: str) -> "Strange":
-        """Any attribute is as strange."""
-        return self
+        """Any attribute is as strange, and another thing: a failure must not name a part for the whole."""
+        return Strange("a part of it")
 
     def __repr__(self) -> str:
         """For the failure's message."""
-        return "<something strange>"
+        return f"<{self.what}>"
 
 
-STRANGE: Final = cast("Any", Strange())
+STRANGE: Final = cast("Any", Strange("something strange"))
 
 
 class Log:
@@ -62,7 +68,10 @@ class Log:
         describe_gate,
         describe_host,
         describe_provenance,
+        json_schema,
         pinned_backend,
+        lambda strange: judge_host(strange, HostSettings(), program="/bwrap"),
+        lambda strange: judge_leftovers([Leftover(path="/p", fate=strange)]),
         lambda strange: mode_strength(strange, RunKind.LOCAL),
         lambda strange: change_entry(strange, run="r", operator="o"),
         lambda strange: describe_violation(

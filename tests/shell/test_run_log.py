@@ -15,18 +15,41 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
-from core.strategies import entries
-from sandbox_pin import RunKind, StateError
-from sandbox_pin.core.event import Entry
+from core.strategies import AT, entries
+from sandbox_pin import RunKind, SandboxMode, StateError
+from sandbox_pin.core.event import Entry, LaunchStarted
 from sandbox_pin.core.exact_json import is_whole_object
 from sandbox_pin.core.log_end import LogTail
 from sandbox_pin.core.log_line import LINE_LIMIT, Damaged, Garbage, encode_line
 from sandbox_pin.errors import StorageError, UncertainStorageError
 from sandbox_pin.shell.run_log import FileRunLog
-from shell.support import ENDED, first_entry, log_in, mode_of, opened, run_python, snapshot, whole_entries
+from shell.support import (
+    ENDED,
+    PIN,
+    first_entry,
+    log_in,
+    mode_of,
+    opened,
+    run_python,
+    snapshot,
+    whole_entries,
+)
 
 LINE: Final = encode_line(ENDED)
 FIRST: Final = first_entry()
+STARTED: Final = LaunchStarted(
+    at=AT,
+    run="r",
+    kind=RunKind.LOCAL,
+    pin=PIN,
+    asked=SandboxMode.REQUIRED,
+    enforced=True,
+    backend="bubblewrap",
+    why_not=None,
+    program="true",
+    workspace="/work",
+    writable=(),
+)
 UNKNOWN: Final = b'{"event":"launch_dreamt","at":"now"}'
 
 
@@ -346,6 +369,26 @@ def test_both_readers_take_the_same_lines_for_entries(tmp_path: Path, extra: int
     with log_in(tmp_path) as log:
         last = [told for told in log.lines() if not isinstance(told, Garbage | Damaged)][-1]
         assert log.last_entry() == last
+
+
+@pytest.mark.parametrize("of", [b"x", b" "])
+def test_a_line_longer_than_any_entry_is_garbage_whatever_it_is_of(tmp_path: Path, of: bytes) -> None:
+    """By one byte too."""
+    (tmp_path / "run.jsonl").write_bytes(of * (LINE_LIMIT + 1) + b"\n" + LINE + b"\n")
+    with log_in(tmp_path) as log:
+        assert list(log.lines()) == [Garbage(why="longer than any entry"), ENDED]
+
+
+@pytest.mark.parametrize("looked_at", [8 * 1024, 64 * 1024])
+@pytest.mark.parametrize("before", [1, 2, 100])
+def test_a_line_that_begins_before_what_is_read_is_none(tmp_path: Path, looked_at: int, before: int) -> None:
+    """Though the part of it that is read says what an entry says."""
+    entry = encode_line(STARTED)
+    raw = b"x" * before + entry + b"\n" * (looked_at - len(entry))
+    (tmp_path / "run.jsonl").write_bytes(raw)
+    with log_in(tmp_path) as log:
+        assert log.tail() == LogTail(entry=None, passed_over=1)
+        assert log.recent() == []
 
 
 # What is no file

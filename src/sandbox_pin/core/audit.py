@@ -111,9 +111,9 @@ def finds(filters: Filters, row: AuditRow) -> bool:
 
 
 def _holds(row: AuditRow, mode: SandboxMode) -> bool:
-    if row.finding is not Finding.PINNED or row.kind is None or row.strength is None:
+    if row.kind is None or not isinstance(row.in_force, SandboxPin):
         return False
-    return row.strength >= mode_strength(mode, row.kind)
+    return mode_strength(row.in_force.mode, row.kind) >= mode_strength(mode, row.kind)
 
 
 def finding_of(in_force: SandboxPin | Disputed | Unpinned) -> Finding:

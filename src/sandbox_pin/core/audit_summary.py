@@ -6,7 +6,7 @@ from msgspec import Struct
 
 from sandbox_pin.core.audit import AuditRow, Filters, Finding, finds
 from sandbox_pin.core.modes import SandboxMode
-from sandbox_pin.core.record import Disputed, Unpinned
+from sandbox_pin.core.record import SandboxPin
 
 
 class Summary(Struct, frozen=True, kw_only=True):
@@ -44,13 +44,7 @@ def summarize_rows(rows: Iterable[AuditRow], filters: Filters) -> Summary:
 
 def label_of(row: AuditRow) -> str:
     """What a row is counted under: its mode, or what keeps it from having one."""
-    if (
-        row.finding is not Finding.PINNED
-        or row.in_force is None
-        or isinstance(row.in_force, Unpinned | Disputed)
-    ):
-        return row.finding
-    return row.in_force.mode
+    return row.in_force.mode if isinstance(row.in_force, SandboxPin) else row.finding
 
 
 def add_summaries(one: Summary, other: Summary) -> Summary:
