@@ -154,7 +154,7 @@ _PEERS: Final = [
     _Peer(2, "the same with --jobs 1", Calls(partial(_ours, 1)), AtLeast(1)),
 ]
 
-ROUNDS: Final = 5
+ROUNDS: Final = 3
 """Pairs of processes: each looks through a hundred thousand runs."""
 
 LINES: Final = [

@@ -6,6 +6,7 @@ from typing import Final
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
+from msgspec.structs import replace
 
 from core.strategies import AT, ENTRY_STRATEGIES, held_pins, kinds
 from sandbox_pin import (
@@ -61,6 +62,10 @@ ROWS: Final = [
     *(
         AuditRow(path="runs/r", run="r", finding=finding, problem="missing")
         for finding in (Finding.DAMAGED, Finding.UNREADABLE)
+    ),
+    *(
+        replace(row(pin, None, kind), finding=Finding.UNREADABLE, problem="the log could not be read")
+        for pin, kind in product(PINS, RunKind)
     ),
     AuditRow(path="runs/r", run="r", finding=Finding.VANISHED),
 ]
@@ -131,10 +136,11 @@ def test_what_a_run_is_follows_from_its_pin_in_force() -> None:
 
 
 def test_a_run_is_counted_under_its_mode_or_what_keeps_it_from_having_one() -> None:
-    """A disputed pin's mode is none that a command could run under."""
+    """A disputed pin's mode is none to run under; and a log that can't be read may say more than the state."""
     for one in ROWS:
         held = one.in_force
-        label = one.finding if held is None or isinstance(held, Unpinned | Disputed) else held.mode
+        pinned = one.finding is Finding.PINNED and isinstance(held, SandboxPin)
+        label = held.mode if pinned and isinstance(held, SandboxPin) else one.finding
         assert summarize_rows([one], Filters()).counts == {one.kind or "": {label: 1}}
     assert {one.finding for one in ROWS} == {*Finding}
 

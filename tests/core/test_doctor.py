@@ -194,7 +194,7 @@ TOLD: Final[dict[str, tuple[Callable[[], list[Finding]], list[Finding]]]] = {
             warning(
                 Subject.LEFTOVER,
                 "/r/y is left of a killed command",
-                "sandbox-pin doctor --fix clears it.",
+                "The same command with --fix clears it.",
             ),
             warning(
                 Subject.LEFTOVER,

@@ -22,7 +22,7 @@ from sandbox_pin.core.exact_json import is_whole_object
 from sandbox_pin.core.log_end import LogTail
 from sandbox_pin.core.log_line import LINE_LIMIT, Damaged, Garbage, encode_line
 from sandbox_pin.errors import StorageError, UncertainStorageError
-from sandbox_pin.shell.run_log import FileRunLog
+from sandbox_pin.shell.run_log import FileRunLog, refuse_another
 from shell.support import (
     ENDED,
     PIN,
@@ -283,11 +283,11 @@ def test_what_is_damaged_before_the_last_entry_is_told_by_all_lines_alone(tmp_pa
 def test_entries_of_another_run_or_kind_are_refused(tmp_path: Path) -> None:
     """A flipped kind would weaken ``preferred``."""
     with log_in(tmp_path) as log:
-        log.refuse_another(ENDED, kind=RunKind.LOCAL, run="r")
+        refuse_another(ENDED, kind=RunKind.LOCAL, run="r", file=log.shown_as)
         with pytest.raises(StateError, match=r"of a local run; expected entries of a remote run"):
-            log.refuse_another(ENDED, kind=RunKind.REMOTE, run="r")
+            refuse_another(ENDED, kind=RunKind.REMOTE, run="r", file=log.shown_as)
         with pytest.raises(StateError, match=r"of the run r; expected entries of the run other"):
-            log.refuse_another(ENDED, kind=RunKind.LOCAL, run="other")
+            refuse_another(ENDED, kind=RunKind.LOCAL, run="other", file=log.shown_as)
 
 
 # Cost

@@ -13,7 +13,7 @@ from sandbox_pin import FromFile, RunKind, SandboxPinError, SandboxRequest
 from sandbox_pin.core.event import LaunchStarted, PinAccepted
 from sandbox_pin.core.log_end import LogTail
 from sandbox_pin.core.log_line import LINE_LIMIT, Damaged, Garbage, decode_line, encode_line
-from sandbox_pin.shell.run_log import FileRunLog
+from sandbox_pin.shell.run_log import FileRunLog, refuse_another
 from shell.support import ENDED, PIN, first_entry, log_in
 
 BLOCK: Final = 64 * 1024
@@ -38,13 +38,13 @@ def failing(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
 def test_another_run_s_log_is_told_with_both_names(tmp_path: Path) -> None:
     with log_in(tmp_path) as log:
         file = tmp_path / "run.jsonl"
-        assert message(lambda: log.refuse_another(ENDED, kind=RunKind.REMOTE, run="r")) == (
-            f"{file}: its last entry is of a local run; expected entries of a remote run"
+        assert message(lambda: refuse_another(ENDED, kind=RunKind.REMOTE, run="r", file=log.shown_as)) == (
+            f"{file}: the log's last entry is of a local run; expected entries of a remote run"
         )
-        assert message(lambda: log.refuse_another(ENDED, kind=RunKind.LOCAL, run="s")) == (
-            f"{file}: its last entry is of the run r; expected entries of the run s"
+        assert message(lambda: refuse_another(ENDED, kind=RunKind.LOCAL, run="s", file=log.shown_as)) == (
+            f"{file}: the log's last entry is of the run r; expected entries of the run s"
         )
-        log.refuse_another(ENDED, kind=RunKind.LOCAL, run="r")
+        refuse_another(ENDED, kind=RunKind.LOCAL, run="r", file=log.shown_as)
 
 
 @pytest.mark.parametrize("call", ["write", "fsync", "fstat"])

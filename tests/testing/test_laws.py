@@ -10,7 +10,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sandbox_pin import PinSource, PinV1, RunKind, SandboxMode, SandboxPin, SandboxRequest, Unpinned
+from sandbox_pin import (
+    PinSource,
+    PinV1,
+    RunKind,
+    SandboxMode,
+    SandboxPin,
+    SandboxRequest,
+    StateError,
+    Unpinned,
+)
 from sandbox_pin.core.event import Entry, LaunchEnded, PinAccepted
 from sandbox_pin.shell import RunLog, encode_line
 from sandbox_pin.testing import (
@@ -215,6 +224,36 @@ def test_a_pin_that_is_put_into_a_file_leaves_all_else_in_it(pin: SandboxPin | U
     assert b"1.50" in state
     assert (b"sandbox_pin" in state) == isinstance(pin, PinV1)
     run.put_pin(pin)
+    assert run.state.read_bytes() == state
+
+
+OTHERS = b'"a": NaN, "b": "\\ud800", "c": 1.50, "c": 2'
+
+
+@pytest.mark.parametrize(
+    "state", [b"{%s, %p}", b"{%p , %s}", b'{"first": {"sandbox_pin": 1}, %p, %s }', b"{ %p }", b"{%s}", b"{}"]
+)
+def test_a_pin_is_put_into_whatever_the_core_reads(state: bytes) -> None:
+    """What another writer's JSON has besides is no concern of the law: it is read as the core reads it."""
+    run = made.InFiles()
+    _ = run.state.write_bytes(state.replace(b"%s", OTHERS).replace(b"%p", b'"sandbox_pin" : {}'))
+    rest = [piece for piece in (b"first", OTHERS) if piece in run.state.read_bytes()]
+    for pin in (DISABLED, Unpinned(), build_pin(), Unpinned()):
+        run.put_pin(pin)
+        assert run.read_pin() == pin
+        assert all(piece in run.state.read_bytes() for piece in rest)
+        assert (b'"schema"' in run.state.read_bytes()) == isinstance(pin, PinV1)
+
+
+@pytest.mark.parametrize("pin", [DISABLED, Unpinned()])
+@pytest.mark.parametrize("state", [b"[]", b"", b'{"sandbox_pin": {}, "sandbox_pin": {}}'])
+def test_a_state_that_the_core_can_not_read_is_damage_to_put_pin_too(
+    state: bytes, pin: SandboxPin | Unpinned
+) -> None:
+    run = made.InFiles()
+    _ = run.state.write_bytes(state)
+    with pytest.raises(StateError):
+        run.put_pin(pin)
     assert run.state.read_bytes() == state
 
 

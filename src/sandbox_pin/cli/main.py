@@ -23,7 +23,7 @@ _COMMANDS: Final = {
     "recover": "foreign",
     "status": "showing",
     "explain": "showing",
-    "log": "showing",
+    "log": "showing_log",
     "list": "showing",
     "audit": "auditing",
     "check": "foreign",

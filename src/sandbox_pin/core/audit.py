@@ -111,9 +111,10 @@ def finds(filters: Filters, row: AuditRow) -> bool:
 
 
 def _holds(row: AuditRow, mode: SandboxMode) -> bool:
-    if row.kind is None or not isinstance(row.in_force, SandboxPin):
+    # Beside a log that can't be read there is a pin, of the state alone: it may be the weaker.
+    if row.finding is not Finding.PINNED or row.kind is None or row.strength is None:
         return False
-    return mode_strength(row.in_force.mode, row.kind) >= mode_strength(mode, row.kind)
+    return row.strength >= mode_strength(mode, row.kind)
 
 
 def finding_of(in_force: SandboxPin | Disputed | Unpinned) -> Finding:

@@ -44,7 +44,9 @@ def summarize_rows(rows: Iterable[AuditRow], filters: Filters) -> Summary:
 
 def label_of(row: AuditRow) -> str:
     """What a row is counted under: its mode, or what keeps it from having one."""
-    return row.in_force.mode if isinstance(row.in_force, SandboxPin) else row.finding
+    if row.finding is Finding.PINNED and isinstance(row.in_force, SandboxPin):
+        return row.in_force.mode
+    return row.finding
 
 
 def add_summaries(one: Summary, other: Summary) -> Summary:

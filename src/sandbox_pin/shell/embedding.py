@@ -11,8 +11,9 @@ from sandbox_pin.core.modes import RunKind
 from sandbox_pin.core.record import SandboxPin, Unpinned
 from sandbox_pin.core.request import SandboxRequest
 from sandbox_pin.core.rule import create_pin, pin_in_force
-from sandbox_pin.errors import StateError, StorageError
+from sandbox_pin.errors import StorageError
 from sandbox_pin.shell.apply import RunLog, SavePin, apply_decision, decide_beside_log
+from sandbox_pin.shell.run_log import refuse_another
 from sandbox_pin.shell.surroundings import now, operator_name
 
 
@@ -91,9 +92,7 @@ def apply_request(
         failure = error
     else:
         if entry is not None:
-            if (entry.run, entry.kind) != (run, kind):
-                found = f"the run log's last entry is of the {entry.kind} run {entry.run}"
-                raise StateError(found, expected=f"entries of the {kind} run {run}")
+            refuse_another(entry, kind=kind, run=run)
             witness = entry.pin
     decision = decide_beside_log(
         pin_in_force(state, witness, kind=kind),

@@ -19,7 +19,7 @@ from sandbox_pin.core.state import read_pin
 from sandbox_pin.errors import StateError, StorageError, UsageError
 from sandbox_pin.shell.durable import open_folder, read_regular
 from sandbox_pin.shell.locks import DEFAULT_WAIT, hold
-from sandbox_pin.shell.run_log import STARTS_ANEW, FileRunLog
+from sandbox_pin.shell.run_log import STARTS_ANEW, FileRunLog, refuse_another
 
 
 class ForeignRun(Struct, frozen=True, kw_only=True):
@@ -149,7 +149,7 @@ def _read(foreign: ForeignRun, files: HeldFiles) -> ForeignReading:
         raise StateError("missing, though its run log is there", file=foreign.state) from None
     pin = pin_beside(raw, tail, pinned_since=foreign.pinned_since)
     if entry is not None:
-        files.log.refuse_another(entry, kind=foreign.kind, run=foreign.name)
+        refuse_another(entry, kind=foreign.kind, run=foreign.name, file=foreign.log)
     return ForeignReading(
         raw=raw,
         pin=pin,

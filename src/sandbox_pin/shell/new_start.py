@@ -12,7 +12,7 @@ from sandbox_pin.core.log_line import encode_line
 from sandbox_pin.core.record import SandboxPin
 from sandbox_pin.errors import StateError, StorageError
 from sandbox_pin.shell.durable import flush_folder, replace_file
-from sandbox_pin.shell.run_log import FileRunLog
+from sandbox_pin.shell.run_log import FileRunLog, refuse_another
 
 
 class Recovered(Struct, frozen=True, kw_only=True):
@@ -124,7 +124,7 @@ def _log_is_whole(log: FileRunLog, entry: RunRecovered) -> bool:
             refuse_failure(tail)
         if not isinstance(tail, LogTail) or tail.entry is None:
             return False
-        log.refuse_another(tail.entry, kind=entry.kind, run=entry.run)
+        refuse_another(tail.entry, kind=entry.kind, run=entry.run, file=log.shown_as)
     except StateError:
         return False
     return True

@@ -13,7 +13,7 @@ from sandbox_pin.core.rule import pin_in_force
 from sandbox_pin.core.run_state import PROTOCOL, RunStatus
 from sandbox_pin.errors import StateError, StorageError
 from sandbox_pin.shell.processes import is_alive
-from sandbox_pin.shell.run_log import STARTS_ANEW
+from sandbox_pin.shell.run_log import STARTS_ANEW, refuse_another
 from sandbox_pin.shell.runs import LoadedRun, RunFolder
 
 BETWEEN_TWO_WRITES: Final = 0.05
@@ -98,7 +98,7 @@ def _read(folder: RunFolder) -> RunReading:
         expected = "the run's log, which begins with its creation"
         raise StateError(problem, file=folder.log.shown_as, expected=expected)
     if entry is not None:
-        folder.log.refuse_another(entry, kind=kind, run=folder.run)
+        refuse_another(entry, kind=kind, run=folder.run, file=folder.log.shown_as)
     return RunReading(
         loaded=loaded,
         entry=entry,

@@ -35,6 +35,26 @@ _BLOCK: Final = 64 * 1024
 _LOOK_BACK: Final = 64 * 1024 * 1024
 
 
+def refuse_another(entry: Entry, *, kind: RunKind, run: str, file: str | None = None) -> None:
+    """Refuses a log that speaks of another run than its state.
+
+    Args:
+        entry: the log's last whole entry.
+        kind: the kind that the state says.
+        run: the id that the state says.
+        file: the log, for messages, where it is a file.
+
+    Raises:
+        StateError: the entry is of another kind (a flipped kind would weaken ``preferred``), or run.
+    """
+    if entry.kind is not kind:
+        found = f"the log's last entry is of a {entry.kind} run"
+        raise StateError(found, file=file, expected=f"entries of a {kind} run")
+    if entry.run != run:
+        found = f"the log's last entry is of the run {entry.run}"
+        raise StateError(found, file=file, expected=f"entries of the run {run}")
+
+
 class FileRunLog:
     """A run log: one file in a folder that the caller has open, and has locked for appending.
 
@@ -149,24 +169,6 @@ class FileRunLog:
             return None
         except StorageError as error:
             return error
-
-    def refuse_another(self, entry: Entry, *, kind: RunKind, run: str) -> None:
-        """Refuses a log that speaks of another run than its state.
-
-        Args:
-            entry: the log's last whole entry.
-            kind: the kind that the state says.
-            run: the id that the state says.
-
-        Raises:
-            StateError: the entry is of another kind (a flipped kind would weaken ``preferred``), or run.
-        """
-        if entry.kind is not kind:
-            found = f"its last entry is of a {entry.kind} run"
-            raise StateError(found, file=self.shown_as, expected=f"entries of a {kind} run")
-        if entry.run != run:
-            found = f"its last entry is of the run {entry.run}"
-            raise StateError(found, file=self.shown_as, expected=f"entries of the run {run}")
 
     def lines(self) -> Iterator[LogLine]:
         """Every line, from the first, whatever it is.

@@ -1,14 +1,10 @@
 """What an adapter needs of a state that is a file of its own (design: "The state")."""
 
 from pathlib import Path
-from typing import Final
 
-import msgspec
-
-from sandbox_pin.core.record import SandboxPin, Unpinned, encode_pin
-from sandbox_pin.core.state import PIN_FIELD, read_pin
-
-_STATE: Final = msgspec.json.Decoder(dict[str, msgspec.Raw])
+from sandbox_pin.core.record import SandboxPin, Unpinned
+from sandbox_pin.core.state import PIN_FIELD, read_pin, replace_members, replace_pin
+from sandbox_pin.core.strict_json import find_members
 
 
 class StateInFile:
@@ -32,11 +28,22 @@ class StateInFile:
         """Puts this pin into the file, or takes the one out that is there; all else in it stays.
 
         Raises:
+            StateError: the file is no JSON object, or has the pin twice.
             ConfigurationError: the pin would not read back equal.
         """
-        fields = _STATE.decode(self.state.read_bytes())
-        if isinstance(pin, Unpinned):
-            _ = fields.pop(PIN_FIELD, None)
-        else:
-            fields[PIN_FIELD] = msgspec.Raw(encode_pin(pin))
-        _ = self.state.write_bytes(msgspec.json.encode(fields))
+        raw = self.state.read_bytes()
+        new = _without_pin(raw) if isinstance(pin, Unpinned) else replace_pin(raw, pin)
+        _ = self.state.write_bytes(new)
+
+
+def _without_pin(raw: bytes) -> bytes:
+    raw = replace_members(raw, {PIN_FIELD: b"{}"})  # from here on it is there, and once
+    members = find_members(raw)
+    number = [member.key for member in members].index(PIN_FIELD)
+    if number > 0:
+        begin, end = members[number - 1].end, members[number].end
+    else:
+        begin, end = raw.index(b"{") + 1, members[0].end
+        if len(members) > 1:
+            end = raw.index(b",", end) + 1
+    return raw[:begin] + raw[end:]
