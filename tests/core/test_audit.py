@@ -136,7 +136,7 @@ def test_what_a_run_is_follows_from_its_pin_in_force() -> None:
 
 
 def test_a_run_is_counted_under_its_mode_or_what_keeps_it_from_having_one() -> None:
-    """A disputed pin's mode is none to run under; and a log that can't be read may say more than the state."""
+    """A disputed pin's mode is none to run under, and a log that can't be read may say more than a state."""
     for one in ROWS:
         held = one.in_force
         pinned = one.finding is Finding.PINNED and isinstance(held, SandboxPin)
