@@ -44,7 +44,7 @@ def _ours(jobs: int, folder: Path) -> Callable[[], object]:
     command = _audit(runs_folder(folder, RUNS), jobs)
 
     def call() -> None:
-        _ = subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+        _ = subprocess.run(command, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
     return call
 
@@ -53,7 +53,9 @@ def _by_shell(script: str, folder: Path) -> Callable[[], object]:
     command = script.format(root=runs_folder(folder, RUNS))
 
     def call() -> None:
-        _ = subprocess.run(["/bin/sh", "-c", command], check=True, stdout=subprocess.DEVNULL)
+        _ = subprocess.run(
+            ["/bin/sh", "-c", command], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        )
 
     return call
 
@@ -94,7 +96,7 @@ def _taking(count: int, as_if: int, folder: Path) -> Callable[[int], float]:
     def take(loops: int) -> float:
         began = time.perf_counter()
         for _ in range(loops):
-            _ = subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+            _ = subprocess.run(command, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         return (time.perf_counter() - began) * as_if / count
 
     return take
@@ -103,7 +105,7 @@ def _taking(count: int, as_if: int, folder: Path) -> Callable[[int], float]:
 def _peak(count: int, folder: Path) -> float:
     """The most memory that an audit's process has had, in bytes."""
     command = _audit(runs_folder(folder, count), 1)
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     _, status, used = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode != 0:
@@ -113,7 +115,9 @@ def _peak(count: int, folder: Path) -> float:
 
 _GROWTH: Final = (10_000, RUNS, *([MILLION] if os.environ.get(MILLION_VARIABLE) else []))
 _JQ: Final = "find {root} -name state.json -print0 | xargs -0 jq -r '.sandbox_pin.mode'"
-_RIPGREP: Final = """rg -o --no-heading --no-ignore -g state.json '"sandbox_pin": *\\{{[^}}]*\\}}' {root}"""
+_RIPGREP: Final = (
+    """rg -U -o --no-heading --no-ignore -g state.json '"sandbox_pin": *\\{{[^}}]*\\}}' {root}"""
+)
 
 
 class _Peer(NamedTuple):
@@ -138,7 +142,7 @@ _PEERS: Final = [
     ),
     _Peer(
         2,
-        "ripgrep -o, of each state",
+        "ripgrep -U -o, of each state",
         Calls(partial(_by_shell, _RIPGREP)),
         AtLeast(1),
         there=shutil.which("rg") is not None,

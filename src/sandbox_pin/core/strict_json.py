@@ -85,7 +85,19 @@ def _reader(names: frozenset[str]) -> Callable[[bytes], _Named]:
     # Imported here: it takes longer than all of the core, and not every command reads a state.
     from dataclasses import make_dataclass  # noqa: PLC0415
 
-    named: type[_Named] = make_dataclass("Named", [(name, Raw) for name in names], bases=(_Named,))
+    # Without methods, each of which would be compiled, nor a text of its own, which takes longest of all.
+    plain = {"__doc__": _Named.__doc__}
+    fields = [(name, Raw) for name in names]
+    named: type[_Named] = make_dataclass(
+        "Named",
+        fields,
+        bases=(_Named,),
+        namespace=plain,
+        init=False,
+        repr=False,
+        eq=False,
+        match_args=False,
+    )
     for name in names:
         setattr(named, name, _EachValue(name))
     return msgspec.json.Decoder(named).decode
