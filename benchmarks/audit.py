@@ -4,7 +4,6 @@ The peers only look for the pinned mode in each state; ours also reads each log,
 """
 
 import os
-import shutil
 import subprocess
 import sys
 import time
@@ -16,7 +15,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from benchmarks.commands import COMMAND
-from benchmarks.line import Aim, AtLeast, AtMost, Calls, Clocked, Figure, Line, NoAim
+from benchmarks.line import Aim, AtLeast, AtMost, Calls, Clocked, Figure, Line, NoAim, missing_programs
 
 RUNS: Final = 100_000
 SMALLEST: Final = 1_000
@@ -69,7 +68,7 @@ def _by_duckdb(folder: Path) -> Callable[[], object]:
     code = f"import duckdb; duckdb.sql({query!r}).fetchall()"
 
     def call() -> None:
-        _ = subprocess.run([sys.executable, "-c", code], check=True)
+        _ = subprocess.run([sys.executable, "-c", code], check=True, stdout=subprocess.DEVNULL)
 
     return call
 
@@ -113,7 +112,8 @@ def _peak(count: int, folder: Path) -> float:
     return float(used.ru_maxrss * 1024)
 
 
-_GROWTH: Final = (10_000, RUNS, *([MILLION] if os.environ.get(MILLION_VARIABLE) else []))
+_GROWTH: Final = (10_000, RUNS, MILLION)
+_NO_MILLION: Final = () if os.environ.get(MILLION_VARIABLE) else (f"{MILLION_VARIABLE} is not set",)
 _JQ: Final = "find {root} -name state.json -print0 | xargs -0 jq -r '.sandbox_pin.mode'"
 _RIPGREP: Final = (
     """rg -U -o --no-heading --no-ignore -g state.json '"sandbox_pin": *\\{{[^}}]*\\}}' {root}"""
@@ -127,7 +127,7 @@ class _Peer(NamedTuple):
     name: str
     calls: Calls
     aim: Aim
-    there: bool = True
+    missing: tuple[str, ...] = ()
     packages: tuple[str, ...] = ()
 
 
@@ -138,21 +138,21 @@ _PEERS: Final = [
         "find | xargs jq, of each state",
         Calls(partial(_by_shell, _JQ)),
         AtLeast(4),
-        there=shutil.which("jq") is not None,
+        missing=missing_programs("jq"),
     ),
     _Peer(
         2,
         "ripgrep -U -o, of each state",
         Calls(partial(_by_shell, _RIPGREP)),
         AtLeast(1),
-        there=shutil.which("rg") is not None,
+        missing=missing_programs("rg"),
     ),
     _Peer(
         2,
         "DuckDB's read_json, of each state",
         Calls(_by_duckdb),
         NoAim(),
-        there=find_spec("duckdb") is not None,
+        missing=() if find_spec("duckdb") else ("duckdb",),
         packages=("duckdb",),
     ),
     _Peer(2, "the same with --jobs 1", Calls(partial(_ours, 1)), AtLeast(1)),
@@ -171,9 +171,9 @@ LINES: Final = [
             peer.aim,
             packages=peer.packages,
             rounds=ROUNDS,
+            missing=peer.missing,
         )
         for peer in _PEERS
-        if peer.there
     ),
     *(
         Line(
@@ -183,6 +183,7 @@ LINES: Final = [
             Clocked(partial(_taking, SMALLEST, count)),
             AtMost(1.1),
             rounds=ROUNDS,
+            missing=_NO_MILLION if count == MILLION else (),
         )
         for count in _GROWTH
     ),
@@ -194,12 +195,8 @@ LINES: Final = [
             Figure(partial(_peak, SMALLEST)),
             AtMost(1.1),
             rounds=ROUNDS,
+            missing=_NO_MILLION if count == MILLION else (),
         )
         for count in _GROWTH
     ),
 ]
-
-
-def left_out() -> list[str]:
-    """Why there is no line beside a peer."""
-    return [f"no line of audits beside {peer.name}: it is not here" for peer in _PEERS if not peer.there]

@@ -13,7 +13,7 @@ from pathlib import Path
 from statistics import median
 from typing import Final, NamedTuple
 
-from benchmarks.line import Aim, AtLeast, AtMost, Calls, Figure, Line, NoAim
+from benchmarks.line import Aim, AtLeast, AtMost, Calls, Figure, Line, NoAim, missing_programs
 
 PYTHON: Final = sys.executable
 COMMAND: Final = str(Path(sys.executable).with_name("sandbox-pin"))
@@ -140,11 +140,6 @@ class Sandbox(NamedTuple):
     command: list[str]
     aim: Aim
 
-    @property
-    def missing(self) -> list[str]:
-        """What of it is not there."""
-        return [name for name in self.needs if shutil.which(name) is None]
-
 
 SANDBOXES: Final = {
     "firejail": Sandbox(
@@ -154,15 +149,6 @@ SANDBOXES: Final = {
     "codex sandbox": Sandbox(("codex",), ["codex", "sandbox", "true"], AtLeast(1)),
 }
 """firejail(1), Debian's ``firejail``; npm's ``@anthropic-ai/sandbox-runtime``; npm's ``@openai/codex``."""
-
-
-def left_out() -> list[str]:
-    """Why there is no line beside a sandbox."""
-    return [
-        f"no line beside {name}: not on PATH: {', '.join(sandbox.missing)}"
-        for name, sandbox in SANDBOXES.items()
-        if sandbox.missing
-    ]
 
 
 def _other_sandbox(name: str, _: Path) -> Callable[[], object]:
@@ -213,8 +199,14 @@ LINES: Final = [
         AtMost(1.4),
     ),
     *(
-        Line(_STEP, name, Calls(_step), Calls(partial(_other_sandbox, name)), sandbox.aim)
+        Line(
+            _STEP,
+            name,
+            Calls(_step),
+            Calls(partial(_other_sandbox, name)),
+            sandbox.aim,
+            missing=missing_programs(*sandbox.needs),
+        )
         for name, sandbox in SANDBOXES.items()
-        if not sandbox.missing
     ),
 ]

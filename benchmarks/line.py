@@ -4,6 +4,7 @@ A module of lines exposes ``LINES``; ``lines.py`` names the modules. Each side i
 own, which imports only what that side needs: so imports of peers belong into the ``prepare`` functions.
 """
 
+import shutil
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -83,6 +84,7 @@ class Line:
         packages: the distributions whose versions the page tells.
         rounds: how many pairs of processes take turns, where the work is too long for the usual number; then
             each does it once, without trying it first.
+        missing: what the peer needs and this machine lacks: the line can't be measured here then.
     """
 
     work: str
@@ -93,8 +95,14 @@ class Line:
     agree: Callable[[object, object], bool] | None = None
     packages: tuple[str, ...] = ()
     rounds: int | None = None
+    missing: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:
         """The line's name, unlike any other's."""
         return f"{self.work} / {self.peer}"
+
+
+def missing_programs(*names: str) -> tuple[str, ...]:
+    """Those of the programs that are not on ``PATH``."""
+    return tuple(name for name in names if shutil.which(name) is None)

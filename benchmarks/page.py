@@ -97,4 +97,5 @@ def _repeat(results: Results) -> list[str]:
         "",
         "`make bench` measures everything anew and writes this page; it takes minutes, with `QUICK=1` fewer.",
         "`make bench ONLY='words of a line'` measures the lines with these words and writes nothing.",
+        "`SANDBOX_PIN_BENCH_MILLION=1` adds the audit of a million runs, which takes 10 GB and minutes.",
     ]
