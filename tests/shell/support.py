@@ -120,6 +120,12 @@ def snapshot(folder: Path) -> dict[str, Seen]:
     return seen
 
 
+def children() -> set[int]:
+    """The processes that this one has started, in any thread, and not waited for."""
+    lists = Path("/proc/self/task").glob("*/children")
+    return {int(child) for file in lists for child in file.read_text().split()}
+
+
 def open_descriptors() -> set[int]:
     """The numbers of this process's open descriptors."""
     found: set[int] = set()
