@@ -135,7 +135,7 @@ _PEERS: Final = [
     _Peer(1, "every file read by bare Python, one process", Calls(_by_bare_reads), AtMost(1.3)),
     _Peer(
         2,
-        "find | xargs jq, of each state",
+        "jq over xargs, of each state",
         Calls(partial(_by_shell, _JQ)),
         AtLeast(4),
         missing=missing_programs("jq"),

@@ -60,7 +60,7 @@ WHY: Final[dict[str, str]] = {
         "take varies more than what we add."
     ),
     "audit of 100,000 runs, --jobs 1 / every file read by bare Python, one process": _IN_PYTHON,
-    "audit of 100,000 runs, --jobs 2 / find | xargs jq, of each state": _IN_PYTHON,
+    "audit of 100,000 runs, --jobs 2 / jq over xargs, of each state": _IN_PYTHON,
     "audit of 100,000 runs, --jobs 2 / ripgrep -U -o, of each state": _IN_PYTHON,
 }
 """By a line's name, from a profile of one process with Python 3.11. Told only while the aim is missed."""
