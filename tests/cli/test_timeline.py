@@ -143,6 +143,16 @@ def test_each_end_of_a_launch_has_words_of_its_own(ended: LogLine, words: str) -
     assert words in Page(page_of(log)).text
 
 
+@pytest.mark.parametrize(
+    ("ended", "words"),
+    [(end(code=127), "FAILED, exit status 127"), (end(name="SIGVTALRM", code=None), "ENDED BY SIGVTALRM")],
+)
+def test_how_a_launch_ended_is_whole_in_the_chart_too(ended: LogLine, words: str) -> None:
+    """It stands in chart and table, however long the launch took."""
+    log = [launch("/bin/true"), ended]
+    assert Page(page_of(log)).text.count(words) == 2
+
+
 def test_a_launch_that_lives_still_runs_and_one_whose_controller_is_gone_is_lost(bench: Bench) -> None:
     """Only the state knows."""
     living = identify(os.getpid())

@@ -16,12 +16,12 @@ from sandbox_pin.core.modes import Strength, mode_strength
 from sandbox_pin.shell.moment import parse_time
 from sandbox_pin.text import shown
 
-_WIDTH: Final = 380
+_WIDTH: Final = 430
 _ROW: Final = 38
 _TEXT: Final = 56
 _RIGHT: Final = 178
 _CELL: Final = 12
-_LONGEST_LABEL: Final = 30
+_LONGEST_LABEL: Final = 38
 
 _RAILS: Final = {
     Strength.ALWAYS: ("always", 22, "required: never runs without a sandbox"),

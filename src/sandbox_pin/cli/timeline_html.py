@@ -42,7 +42,7 @@ p { margin: .25rem 0; }
 ul.key { list-style: none; display: flex; flex-wrap: wrap; gap: .25rem 1.25rem; margin: .5rem 0; padding: 0; }
 ul.key li { display: flex; align-items: center; gap: .45rem; }
 svg { display: block; }
-svg.chart { width: 100%; max-width: 38rem; height: auto; }
+svg.chart { width: 100%; max-width: 43rem; height: auto; }
 svg text { fill: var(--ink); font: 12px system-ui, sans-serif; unicode-bidi: isolate; }
 svg text.time { fill: var(--quiet); font-size: 11px; font-variant-numeric: tabular-nums; }
 svg text.what { font-weight: 600; }
