@@ -6,6 +6,7 @@ from typing import Final
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from core.strategies import AT, LATER, held_pins, kinds, requests
 from sandbox_pin import (
@@ -14,6 +15,7 @@ from sandbox_pin import (
     Disputed,
     FromFile,
     FromFlag,
+    FromProgram,
     PinSource,
     PinV1,
     PinV2,
@@ -30,6 +32,7 @@ from sandbox_pin import (
     describe_pin,
     pin_in_force,
 )
+from sandbox_pin.core.decision import WeakerFact
 from sandbox_pin.core.describe import (
     describe_decision,
     describe_difference,
@@ -37,8 +40,10 @@ from sandbox_pin.core.describe import (
     describe_held,
     describe_host,
     describe_request,
+    describe_weaker,
     find_difference,
 )
+from sandbox_pin.core.facts import Fact
 from sandbox_pin.core.gate import (
     Capable,
     Enforce,
@@ -225,3 +230,14 @@ def test_a_difference_is_there_where_the_log_says_what_the_state_does_not() -> N
         f"the state says preferred (created {AT}), the run log disabled (created {AT}); "
         "the run is held to the stronger"
     )
+
+
+def test_a_disputed_backend_is_told_by_both_who_name_one() -> None:
+    """With what was asked for and from where, or that nothing was."""
+    disputed = WeakerFact(
+        fact=Fact.BACKEND, pinned=("one", "other"), requested=None, requested_from=FromProgram()
+    )
+    told = "backend: the state says one, the run log other; requested"
+    assert describe_weaker(disputed) == f"{told} no opinion"
+    asked = replace(disputed, requested="third", requested_from=FromFlag(flag="--mode"))
+    assert describe_weaker(asked) == f"{told} third (from --mode)"
