@@ -111,14 +111,13 @@ def describe_weaker(fact: WeakerFact) -> str:
     """What a request is weaker in: what the run is pinned to, and what was asked for, from where."""
     origin = describe_provenance(fact.requested_from)
     match fact.fact:
-        case Fact.MODE:
-            return f"mode: pinned {' or '.join(fact.pinned)}, requested {fact.requested} (from {origin})"
         case Fact.BACKEND if len(fact.pinned) > 1:
             asked = "no opinion" if fact.requested is None else f"{fact.requested} (from {origin})"
             by_state, by_log = fact.pinned
             return f"backend: the state says {by_state}, the run log {by_log}; requested {asked}"
-        case Fact.BACKEND:
-            return f"backend: pinned {' or '.join(fact.pinned)}, requested {fact.requested} (from {origin})"
+        case Fact.MODE | Fact.BACKEND:
+            pinned = " or ".join(fact.pinned)
+            return f"{fact.fact}: pinned {pinned}, requested {fact.requested} (from {origin})"
         case _:
             assert_never(fact.fact)
 
